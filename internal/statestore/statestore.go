@@ -42,8 +42,9 @@ var (
 )
 
 // Rev is the revision of a key as this reader or writer last knew it: the
-// stream sequence of each of its messages. nil means absent. Callers keep it
-// and hand it back; they never make one up.
+// stream sequence of each of its messages. nil means that the key was never
+// written. A deleted key has a revision too, that of its deletion. Callers keep
+// it and hand it back; they never make one up.
 type Rev []uint64
 
 // Entry is a key's current value. The receiver owns Value.
@@ -63,7 +64,7 @@ type Write struct {
 
 // Fence proves ownership of one slot: the commit is refused whole when the
 // term of (Role, Slot) is no longer Term. The commit also writes
-// own.<role>.<slot> = Commit.ID, expecting Own.
+// own.<role>.<slot> = Commit.ID, so that Outcome can tell what became of it.
 type Fence struct {
 	Role string
 	Slot int
@@ -79,7 +80,8 @@ type Commit struct {
 
 // Store is the state bucket. All methods may be called concurrently.
 type Store interface {
-	// Get reads a key from the stream's leader. ErrNotFound.
+	// Get reads a key from the stream's leader. Beside ErrNotFound the entry
+	// still carries the revision to expect: nil, or that of the deletion.
 	Get(ctx context.Context, key string) (Entry, error)
 
 	// Put writes one key without a fence, expecting its revision.
@@ -88,9 +90,15 @@ type Store interface {
 	Put(ctx context.Context, w Write) (Rev, error)
 
 	// Apply sends one atomic batch and returns the new revision of each write,
-	// in order (nil for a deletion). ErrFenced, ErrConflict, ErrBusy,
-	// ErrAmbiguous, ErrTooLarge.
+	// in order. ErrFenced, ErrConflict, ErrBusy, ErrAmbiguous, ErrTooLarge.
 	Apply(ctx context.Context, c Commit) ([]Rev, error)
+
+	// Outcome tells what became of a commit that Apply left ambiguous, by a
+	// leader read of the own keys of its fences: written true and the
+	// revisions Apply would have returned, or false, which holds until the
+	// batch, still under way, arrives: send the same bytes again, and the
+	// revisions decide which of the two is refused. c needs a fence.
+	Outcome(ctx context.Context, c Commit) (revs []Rev, written bool, err error)
 
 	// List yields the current entries whose key is prefix or begins with
 	// prefix + ".", in key order. It is a snapshot as of some moment after the
