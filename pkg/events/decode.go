@@ -1,0 +1,276 @@
+package events
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/stenohq/steno/pkg/events/scan"
+)
+
+// Decode reads one envelope into ev, which it overwrites. It takes ownership
+// of data: the fields of ev alias it, and line breaks between JSON tokens are
+// replaced by spaces in it, which is the form every reader sees (FORMAT.md).
+//
+// Decode is strict in what safety needs: JSON syntax, UTF-8, size, nesting,
+// the type and length of each known field, the ids, and that no known field
+// stands twice. It returns a *scan.SyntaxError or a *FieldError that names the
+// field; ev is then unusable. Decode does not look into the payload.
+// Validate checks what else a publisher should keep.
+func Decode(data []byte, ev *Event) error {
+	*ev = Event{SchemaVersion: 1}
+	if len(data) > MaxSize {
+		return fieldError("event", "is "+strconv.Itoa(len(data))+" bytes long, the limit is "+strconv.Itoa(MaxSize))
+	}
+	flatten(data)
+	m := scan.ObjectOf(data)
+	var seen fieldSet
+	for m.Next() {
+		if err := decodeMember(ev, &m, &seen, data); err != nil {
+			return err
+		}
+	}
+	if err := m.Err(); err != nil {
+		return err
+	}
+	switch {
+	case ev.Type == "":
+		return fieldError("event_type", "is missing")
+	case ev.Payload == nil:
+		return fieldError("payload", "is missing")
+	}
+	return nil
+}
+
+// Read is Decode for an event of a known agent log: absent ids are filled in
+// and present ones must be those of the log. A stored message is an invalid
+// record if and only if Read fails.
+func Read(data []byte, s SessionID, a AgentID, ev *Event) error {
+	if err := Decode(data, ev); err != nil {
+		return err
+	}
+	return ev.Bind(s, a)
+}
+
+// Bind fills in absent ids from where the event was found and refuses others.
+func (e *Event) Bind(s SessionID, a AgentID) error {
+	switch {
+	case e.Session != "" && e.Session != s:
+		return fieldError("session_id", "is "+strconv.Quote(string(e.Session))+", but the event was sent to session "+strconv.Quote(string(s)))
+	case e.Agent != "" && e.Agent != a:
+		return fieldError("agent_id", "is "+strconv.Quote(string(e.Agent))+", but the event was sent to agent "+strconv.Quote(string(a)))
+	}
+	e.Session, e.Agent = s, a
+	return nil
+}
+
+// Salvage returns run_id and n of a message that Decode refuses, when its
+// syntax is right and these two fields are: such a message takes its place in
+// its run. n is 0 otherwise.
+func Salvage(data []byte) (runID string, n uint64) {
+	if len(data) > MaxSize {
+		return "", 0
+	}
+	var ev Event
+	var seen fieldSet
+	m := scan.ObjectOf(data)
+	for m.Next() {
+		switch m.Key() {
+		case "run_id", "n":
+			if decodeMember(&ev, &m, &seen, data) != nil {
+				return "", 0
+			}
+		}
+	}
+	if m.Err() != nil || ev.RunID == "" || ev.N == 0 {
+		return "", 0
+	}
+	return ev.RunID, ev.N
+}
+
+// flatten replaces line breaks by spaces. Inside strings JSON has none.
+func flatten(data []byte) {
+	for _, c := range [...]byte{'\n', '\r'} {
+		for rest := data; ; {
+			i := bytes.IndexByte(rest, c)
+			if i < 0 {
+				break
+			}
+			rest[i] = ' '
+			rest = rest[i+1:]
+		}
+	}
+}
+
+// fieldSet holds one bit for each known field.
+type fieldSet uint32
+
+// first records a field and reports whether it stands for the first time.
+func (s *fieldSet) first(bit uint) bool {
+	had := *s&(1<<bit) != 0
+	*s |= 1 << bit
+	return !had
+}
+
+// decodeMember puts the current member of m into its field.
+func decodeMember(ev *Event, m *scan.Members, seen *fieldSet, data []byte) error {
+	key, value := m.Key(), m.Value()
+	bit := fieldBit(key)
+	if bit < 0 {
+		start := m.NameOffset()
+		ev.Extra = appendExtra(ev.Extra, data[start:m.Offset()+len(value)])
+		return nil
+	}
+	if !seen.first(uint(bit)) {
+		return fieldError(key, "stands twice")
+	}
+	if scan.IsNull(value) {
+		return nil
+	}
+	switch key {
+	case "event_type":
+		return decodeName(&ev.Type, key, value, MaxType)
+	case "payload":
+		return decodeKind(&ev.Payload, key, value, scan.Object)
+	case "session_id":
+		return decodeID((*string)(&ev.Session), key, value)
+	case "agent_id":
+		return decodeID((*string)(&ev.Agent), key, value)
+	case "event_id":
+		return decodeName(&ev.ID, key, value, MaxID)
+	case "timestamp":
+		return decodeName(&ev.Timestamp, key, value, MaxID)
+	case "run_id":
+		return decodeName(&ev.RunID, key, value, MaxID)
+	case "source_run":
+		return decodeName(&ev.SourceRun, key, value, MaxID)
+	case "reference_id":
+		return decodeName(&ev.ReferenceID, key, value, MaxReference)
+	case "blobs":
+		return decodeKind(&ev.Blobs, key, value, scan.Array)
+	case "labels":
+		return decodeKind(&ev.Labels, key, value, scan.Object)
+	}
+	return decodeNumber(ev, key, value)
+}
+
+func decodeNumber(ev *Event, key string, value []byte) error {
+	low, high := uint64(0), uint64(MaxStep)
+	if key == "n" {
+		low, high = 1, MaxOrdinal
+	}
+	u, ok := scan.Uint64(value)
+	if !ok || u < low || u > high {
+		return fieldError(key, "want an integer from "+strconv.FormatUint(low, 10)+" to "+
+			strconv.FormatUint(high, 10)+", got "+excerpt(value))
+	}
+	switch key {
+	case "n":
+		ev.N = u
+	case "step":
+		ev.Step, ev.HasStep = int(u), true
+	case "schema_version":
+		ev.SchemaVersion = int(u)
+	}
+	return nil
+}
+
+// fieldBit numbers the known fields; -1 is an unknown one.
+func fieldBit(key string) int {
+	switch key {
+	case "event_type":
+		return 0
+	case "payload":
+		return 1
+	case "session_id":
+		return 2
+	case "agent_id":
+		return 3
+	case "event_id":
+		return 4
+	case "timestamp":
+		return 5
+	case "run_id":
+		return 6
+	case "source_run":
+		return 7
+	case "n":
+		return 8
+	case "step":
+		return 9
+	case "reference_id":
+		return 10
+	case "blobs":
+		return 11
+	case "labels":
+		return 12
+	case "schema_version":
+		return 13
+	}
+	return -1
+}
+
+// appendExtra joins unknown members. The first one aliases the buffer and is
+// copied when a second comes.
+func appendExtra(extra, member []byte) []byte {
+	if extra == nil {
+		return member[:len(member):len(member)]
+	}
+	return append(append(extra, ','), member...)
+}
+
+func decodeKind(dst *[]byte, key string, value []byte, want scan.Kind) error {
+	if got := scan.KindOf(value); got != want {
+		return fieldError(key, "want "+want.String()+", got "+got.String())
+	}
+	*dst = value
+	return nil
+}
+
+func decodeID(dst *string, key string, value []byte) error {
+	s, ok := scan.Unquote(value)
+	if !ok {
+		return fieldError(key, "want a string, got "+scan.KindOf(value).String())
+	}
+	if err := checkID(s); err != nil {
+		return &FieldError{Field: key, Problem: err.Error(), err: ErrID}
+	}
+	*dst = s
+	return nil
+}
+
+// decodeName reads a string that serves as a key: valid UTF-8 without control
+// characters.
+func decodeName(dst *string, key string, value []byte, limit int) error {
+	s, ok := scan.Unquote(value)
+	switch {
+	case !ok:
+		return fieldError(key, "want a string, got "+scan.KindOf(value).String())
+	case len(s) > limit:
+		return fieldError(key, "is "+strconv.Itoa(len(s))+" bytes long, the limit is "+strconv.Itoa(limit))
+	case len(s) != len(value)-2 && !plain(s): // what holds no escape is plain
+		return fieldError(key, "holds a control character or half a character")
+	}
+	*dst = s
+	return nil
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
+// excerpt shortens a value for an error message.
+func excerpt(value []byte) string {
+	if k := scan.KindOf(value); k != scan.Number {
+		return k.String()
+	}
+	if len(value) > 40 {
+		return string(value[:40]) + "…"
+	}
+	return string(value)
+}
