@@ -21,8 +21,22 @@ var (
 	ErrTooLarge = errors.New("message too large")
 	// ErrAmbiguous: no answer came in time; the message may be stored or not.
 	ErrAmbiguous = errors.New("no acknowledgement in time")
+	// ErrUnavailable: no server answered in time, or it answered that it
+	// cannot now. A read may be repeated.
+	ErrUnavailable = errors.New("event log is unavailable")
+	// ErrReplaced: the stream a tail reads has been deleted or made anew. Its
+	// sequence numbers mean something else now; the tail is of no more use.
+	ErrReplaced = errors.New("stream has been deleted or made anew")
 	// ErrClosed: the tail, the subscription or the log has been closed.
 	ErrClosed = errors.New("closed")
+)
+
+// Headers of a stored message that a restore or repair published.
+const (
+	// HeaderStoredAt is the time at which the original was stored, RFC 3339.
+	HeaderStoredAt = "Steno-Stored-At"
+	// HeaderLost marks a placeholder; its value is the reason.
+	HeaderLost = "Steno-Lost"
 )
 
 // StreamID is one incarnation of a stream. Stream sequence numbers are only
@@ -62,6 +76,10 @@ type Bounds struct {
 }
 
 // Log is the set of event streams. All methods may be called concurrently.
+// Reads return ErrUnavailable when nobody answers in time.
+//
+// What stands under a subject that no agent of that slot can have is no
+// record: Tail, Live, Range and Agents pass over it.
 type Log interface {
 	// Slots is the fixed number of slots of the topology.
 	Slots() int
@@ -107,5 +125,6 @@ type Tail interface {
 	// returned (0 on Live).
 	Pending() uint64
 
+	// Close ends the tail and unblocks Next. Later calls do nothing.
 	Close() error
 }
