@@ -69,9 +69,9 @@ func putBool(b []byte, key string, v bool) []byte {
 	return append(strconv.AppendBool(name(b, key), v), ',')
 }
 
-// putRaw appends an opaque value byte for byte.
+// putRaw appends an opaque value byte for byte; null is absence.
 func putRaw(b []byte, key string, v Raw) []byte {
-	if v == "" {
+	if v == "" || v == "null" {
 		return b
 	}
 	return append(append(name(b, key), v...), ',')
