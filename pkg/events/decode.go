@@ -106,57 +106,57 @@ func flatten(data []byte) {
 type fieldSet uint32
 
 // first records a field and reports whether it stands for the first time.
-func (s *fieldSet) first(bit uint) bool {
-	had := *s&(1<<bit) != 0
-	*s |= 1 << bit
+func (s *fieldSet) first(f field) bool {
+	had := *s&(1<<f) != 0
+	*s |= 1 << f
 	return !had
 }
 
 // decodeMember puts the current member of m into its field.
 func decodeMember(ev *Event, m *scan.Members, seen *fieldSet, data []byte) error {
 	key, value := m.Key(), m.Value()
-	bit := fieldBit(key)
-	if bit < 0 {
+	f := fieldOf(key)
+	if f == fieldUnknown {
 		start := m.NameOffset()
 		ev.Extra = appendExtra(ev.Extra, data[start:m.Offset()+len(value)])
 		return nil
 	}
-	if !seen.first(uint(bit)) {
+	if !seen.first(f) {
 		return fieldError(key, "stands twice")
 	}
 	if scan.IsNull(value) {
 		return nil
 	}
-	switch key {
-	case "event_type":
+	switch f {
+	case fieldType:
 		return decodeName(&ev.Type, key, value, MaxType)
-	case "payload":
+	case fieldPayload:
 		return decodeKind(&ev.Payload, key, value, scan.Object)
-	case "session_id":
+	case fieldSession:
 		return decodeID((*string)(&ev.Session), key, value)
-	case "agent_id":
+	case fieldAgent:
 		return decodeID((*string)(&ev.Agent), key, value)
-	case "event_id":
+	case fieldID:
 		return decodeName(&ev.ID, key, value, MaxID)
-	case "timestamp":
+	case fieldTimestamp:
 		return decodeName(&ev.Timestamp, key, value, MaxID)
-	case "run_id":
+	case fieldRunID:
 		return decodeName(&ev.RunID, key, value, MaxID)
-	case "source_run":
+	case fieldSourceRun:
 		return decodeName(&ev.SourceRun, key, value, MaxID)
-	case "reference_id":
+	case fieldReferenceID:
 		return decodeName(&ev.ReferenceID, key, value, MaxReference)
-	case "blobs":
+	case fieldBlobs:
 		return decodeKind(&ev.Blobs, key, value, scan.Array)
-	case "labels":
+	case fieldLabels:
 		return decodeKind(&ev.Labels, key, value, scan.Object)
 	}
-	return decodeNumber(ev, key, value)
+	return decodeNumber(ev, f, key, value)
 }
 
-func decodeNumber(ev *Event, key string, value []byte) error {
+func decodeNumber(ev *Event, f field, key string, value []byte) error {
 	low, high := uint64(0), uint64(MaxStep)
-	if key == "n" {
+	if f == fieldN {
 		low, high = 1, MaxOrdinal
 	}
 	u, ok := scan.Uint64(value)
@@ -164,50 +164,71 @@ func decodeNumber(ev *Event, key string, value []byte) error {
 		return fieldError(key, "want an integer from "+strconv.FormatUint(low, 10)+" to "+
 			strconv.FormatUint(high, 10)+", got "+excerpt(value))
 	}
-	switch key {
-	case "n":
+	switch f {
+	case fieldN:
 		ev.N = u
-	case "step":
+	case fieldStep:
 		ev.Step, ev.HasStep = int(u), true
-	case "schema_version":
+	default:
 		ev.SchemaVersion = int(u)
 	}
 	return nil
 }
 
-// fieldBit numbers the known fields; -1 is an unknown one.
-func fieldBit(key string) int {
-	switch key {
+// field numbers a known field.
+type field uint
+
+const (
+	fieldType field = iota
+	fieldPayload
+	fieldSession
+	fieldAgent
+	fieldID
+	fieldTimestamp
+	fieldRunID
+	fieldSourceRun
+	fieldN
+	fieldStep
+	fieldReferenceID
+	fieldBlobs
+	fieldLabels
+	fieldSchemaVersion
+	fieldUnknown
+)
+
+// fieldOf finds a field by its name.
+func fieldOf(name string) field {
+	switch name {
 	case "event_type":
-		return 0
+		return fieldType
 	case "payload":
-		return 1
+		return fieldPayload
 	case "session_id":
-		return 2
+		return fieldSession
 	case "agent_id":
-		return 3
+		return fieldAgent
 	case "event_id":
-		return 4
+		return fieldID
 	case "timestamp":
-		return 5
+		return fieldTimestamp
 	case "run_id":
-		return 6
+		return fieldRunID
 	case "source_run":
-		return 7
+		return fieldSourceRun
 	case "n":
-		return 8
+		return fieldN
 	case "step":
-		return 9
+		return fieldStep
 	case "reference_id":
-		return 10
+		return fieldReferenceID
 	case "blobs":
-		return 11
+		return fieldBlobs
 	case "labels":
-		return 12
+		return fieldLabels
 	case "schema_version":
-		return 13
+		return fieldSchemaVersion
 	}
-	return -1
+	return fieldUnknown
 }
 
 // appendExtra joins unknown members. The first one aliases the buffer and is

@@ -49,7 +49,8 @@ const (
 	LineMetadata                 // the first line of a part
 )
 
-// Line is one parsed line. Data and Reason may alias the line.
+// Line is one parsed line. Data is a copy that the caller owns; Reason may
+// alias the line.
 type Line struct {
 	Kind LineKind
 	Position

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
+	"time"
 
 	"github.com/stenohq/steno/pkg/events/scan"
 )
@@ -63,9 +64,10 @@ func parseEventLine(line []byte) (l Line, ok bool) {
 		return l, false
 	}
 	l.SeqTo = l.Seq
-	// The byte behind rest is the comma of "seq": the closing brace of the
-	// envelope takes its place in a copy.
-	l.Data = append(rest[:len(rest):len(rest)], '}')
+	// The closing brace of the envelope stood where the comma of "seq" is.
+	l.Data = make([]byte, len(rest)+1)
+	copy(l.Data, rest)
+	l.Data[len(rest)] = '}'
 	return l, true
 }
 
@@ -83,17 +85,31 @@ func cutNumber(b []byte, name string) (u uint64, rest []byte, ok bool) {
 	return u, rest, ok
 }
 
+// parseStored reads a time in TimeFormat, and only that. Writing it again
+// checks it, separators included.
 func parseStored(b []byte) (int64, bool) {
-	ms, ok := ParseTime(string(b))
-	return ms, ok && string(AppendTime(nil, ms)) == string(b)
+	if len(b) != timeLen {
+		return 0, false
+	}
+	var part [7]int
+	for i, at := range [...][2]int{{0, 4}, {5, 7}, {8, 10}, {11, 13}, {14, 16}, {17, 19}, {20, 23}} {
+		u, ok := scan.Uint64(b[at[0]:at[1]])
+		if !ok {
+			return 0, false
+		}
+		part[i] = int(u)
+	}
+	ms := time.Date(part[0], time.Month(part[1]), part[2], part[3], part[4], part[5], part[6]*1e6, time.UTC).UnixMilli()
+	var again [timeLen]byte
+	return ms, string(AppendTime(again[:0], ms)) == string(b)
 }
 
 func parseHash(h *LineHash, b []byte) bool {
-	if !isSHA256(string(b)) {
+	if len(b) != hexLen {
 		return false
 	}
 	_, err := hex.Decode(h[:], b)
-	return err == nil
+	return err == nil && isSHA256(string(b))
 }
 
 func parseInvalidLine(line []byte) (Line, error) {
