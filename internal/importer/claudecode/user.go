@@ -1,0 +1,277 @@
+package claudecode
+
+import (
+	"strings"
+
+	"github.com/stenohq/steno/internal/importer"
+	"github.com/stenohq/steno/pkg/events/scan"
+)
+
+// interrupted begins the text that stands in the file when a user stopped a
+// turn.
+const interrupted = "[Request interrupted by user"
+
+func (d *decoder) user(r *record) {
+	message := r.object.object("message")
+	blocks, ok := blocksOf(message["content"])
+	if !ok {
+		r.unused("user", "user record without readable content")
+		return
+	}
+	a := r.a
+	if r.flag("isCompactSummary") {
+		a.compacted(r, textOf(blocks))
+		return
+	}
+	a.permissions(r, r.str("permissionMode"))
+	text := textOf(blocks)
+	switch {
+	case hasResults(blocks):
+		d.results(r, blocks)
+		if strings.HasPrefix(text, interrupted) {
+			a.interrupt(r)
+		} else if text != "" {
+			a.aside(r, text, attachments(blocks))
+		}
+	case r.flag("isMeta") || r.flag("isVisibleInTranscriptOnly"):
+		r.pass("user.meta")
+	case strings.HasPrefix(text, interrupted):
+		a.interrupt(r)
+	case len(blocks) == 0:
+		r.pass("user.empty")
+	default:
+		d.prompt(r, blocks)
+	}
+}
+
+func hasResults(blocks []block) bool {
+	for _, b := range blocks {
+		if b.kind == "tool_result" {
+			return true
+		}
+	}
+	return false
+}
+
+// prompt is what a person, or something in their place, said: a turn, unless
+// it belongs to the prompt that opened the current one.
+func (d *decoder) prompt(r *record, blocks []block) {
+	a := r.a
+	text, context := shown(blocks)
+	files := attachments(blocks)
+	if context {
+		r.pass("user.context")
+	}
+	if id := r.str("promptId"); id == "" || id != a.prompt || a.turn < 0 || a.fresh {
+		a.prompt, a.text = strings.Clone(id), text
+		var p importer.Fields
+		p.Str("prompt", text).Raw("attachments", files).Raw("origin", origin(r))
+		a.startTurn(r, &p)
+		return
+	}
+	if a.step != nil && a.step.open {
+		a.aside(r, text, files)
+		return
+	}
+	a.text += "\n" + text
+	a.needTurn(r)
+	var p importer.Fields
+	r.emit("turn.started", p.Int("turnId", a.turn).Str("prompt", a.text).Raw("attachments", files))
+}
+
+// aside is text that steers a running turn.
+func (a *agent) aside(r *record, text string, files []byte) {
+	var p importer.Fields
+	if a.turn >= 0 {
+		p.Int("turnId", a.turn)
+	}
+	if a.step != nil {
+		p.Int("step", a.step.number)
+	}
+	r.emit("user.message", p.Str("text", text).Raw("attachments", files))
+	a.last = r.now()
+}
+
+// origin says who asked when it was not the user.
+func origin(r *record) []byte {
+	given := r.object.object("origin").str("kind")
+	var p importer.Fields
+	switch given {
+	case "", "human", "cli", "user":
+		return p.Str("kind", "user").Object()
+	case "task-notification", "teammate", "coordinator":
+		p.Str("kind", "other")
+	default:
+		p.Str("kind", "user")
+	}
+	return p.Str("source", given).Object()
+}
+
+// wrappers are blocks that the program adds to a prompt and does not show.
+var wrappers = []string{"ide_opened_file", "ide_selection", "ide_diagnostics", "system-reminder"}
+
+// shown is the text of a prompt as its author saw it; hidden tells that blocks
+// were left out.
+func shown(blocks []block) (text string, hidden bool) {
+	var parts []string
+	for _, b := range blocks {
+		if b.kind != "text" {
+			continue
+		}
+		t := b.str("text")
+		if wrapped(t) {
+			hidden = true
+			continue
+		}
+		if t != "" {
+			parts = append(parts, command(t))
+		}
+	}
+	if len(parts) == 0 && hidden {
+		return textOf(blocks), false
+	}
+	return strings.Join(parts, "\n"), hidden
+}
+
+func wrapped(t string) bool {
+	t = strings.TrimSpace(t)
+	for _, tag := range wrappers {
+		if strings.HasPrefix(t, "<"+tag+">") && strings.HasSuffix(t, "</"+tag+">") {
+			return true
+		}
+	}
+	return false
+}
+
+// command turns the tags of a slash command back into what was typed.
+func command(t string) string {
+	name, ok := tagged(t, "command-name")
+	if !ok || !strings.HasPrefix(strings.TrimSpace(t), "<command-") {
+		return t
+	}
+	args, _ := tagged(t, "command-args")
+	return strings.TrimSpace(name + " " + args)
+}
+
+func tagged(t, tag string) (string, bool) {
+	_, rest, ok := strings.Cut(t, "<"+tag+">")
+	if !ok {
+		return "", false
+	}
+	return cutTag(rest, tag)
+}
+
+func cutTag(rest, tag string) (string, bool) {
+	text, _, ok := strings.Cut(rest, "</"+tag+">")
+	return strings.TrimSpace(text), ok
+}
+
+// results settles tool calls.
+func (d *decoder) results(r *record, blocks []block) {
+	for _, b := range blocks {
+		if b.kind == "tool_result" {
+			d.result(r, b)
+		}
+	}
+	r.a.last = r.now()
+}
+
+func (d *decoder) result(r *record, b block) {
+	a := r.a
+	id := b.str("tool_use_id")
+	if id == "" {
+		id = a.bareCall(r.str("sourceToolAssistantUUID"))
+		if id == "" {
+			r.out.Skip("tool result that names no call")
+			r.pass("user.tool_result")
+			return
+		}
+	}
+	name, known := a.named[id]
+	if !known {
+		name = id
+	}
+	var p importer.Fields
+	p.Str("toolCallId", name).Raw("output", outputOf(b))
+	if b.flag("is_error") {
+		p.Bool("isError", true)
+	}
+	draft := importer.Draft{Agent: a.id, Type: "tool.result", Payload: p.Object(), SourceRun: a.run}
+	if known {
+		delete(a.asking, name)
+		r.out.Event(draft)
+		d.taskResult(r, name, b)
+		return
+	}
+	draft.Origin = r.out.Origin()
+	a.hold(r, strings.Clone(id), draft)
+}
+
+// maxHeld bounds the results that wait for their calls.
+const maxHeld = 10_000
+
+func (a *agent) hold(r *record, id string, draft importer.Draft) {
+	if a.holds >= maxHeld {
+		r.out.Skip("tool result before its call, and too many wait already: " + id)
+		return
+	}
+	a.holds++
+	a.held[id] = append(a.held[id], draft)
+}
+
+// release lets the results go that came before their call.
+func (a *agent) release(r *record, id string) {
+	for _, draft := range a.held[id] {
+		r.out.Event(draft)
+		a.holds--
+		delete(a.asking, a.named[id])
+	}
+	delete(a.held, id)
+}
+
+// bareCall finds the call that a result without an id answers: the oldest one
+// of the record it names, else the oldest of all.
+func (a *agent) bareCall(uuid string) string {
+	from := a.byUUID[uuid]
+	if len(from) == 0 {
+		from = a.bare
+	}
+	if len(from) == 0 {
+		return ""
+	}
+	id := from[0]
+	for key, ids := range a.byUUID {
+		if len(ids) > 0 && ids[0] == id {
+			a.byUUID[key] = ids[1:]
+		}
+	}
+	for i, other := range a.bare {
+		if other == id {
+			a.bare = append(a.bare[:i:i], a.bare[i+1:]...)
+			break
+		}
+	}
+	return id
+}
+
+// outputOf is a result's content: text as a string, anything else as the JSON
+// it is, without image bytes.
+func outputOf(b block) []byte {
+	content := b.object["content"]
+	if content == nil {
+		return []byte(`""`)
+	}
+	if scan.KindOf(content) != scan.Array {
+		return content
+	}
+	blocks, ok := blocksOf(content)
+	if !ok {
+		return withoutBytes(content)
+	}
+	for _, each := range blocks {
+		if each.kind != "text" {
+			return withoutBytes(content)
+		}
+	}
+	return quoted(textOf(blocks))
+}
