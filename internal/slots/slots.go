@@ -8,12 +8,24 @@
 // Owned.Commit, until its context ends (the slot is lost: anything it still
 // writes is refused) or Owned.Draining is closed (the slot is to be handed
 // over: commit what is at hand and return).
+//
+// # Why this is safe
+//
+// A slot's term is the stream sequence of its term key. It only rises, and
+// every commit proves it in the same atomic batch, so a member that lost its
+// slot, however late it notices, is refused whole. Every key of a commit also
+// expects the revision its owner read or wrote last, so an owner's own batch
+// that arrives late is refused as well. A member has one batch under way; when
+// its answer is lost the member sends nothing else until it knows what became
+// of it. Heartbeats and assignment only decide who tries; they prove nothing.
 package slots
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"regexp"
 	"time"
 
 	"github.com/stenohq/steno/internal/statestore"
@@ -27,6 +39,9 @@ var (
 	// ErrMoved: a key of this group was changed by somebody else, so the group
 	// was left out. Load the keys again.
 	ErrMoved = errors.New("key was changed by somebody else")
+	// ErrStopped: the member has stopped, or the slot did not drain in time.
+	// A commit under way then may be written or not.
+	ErrStopped = errors.New("member has stopped")
 )
 
 // Config describes a member. Zero durations take the defaults.
@@ -39,7 +54,7 @@ type Config struct {
 	Slots   int
 	Store   statestore.Store
 	Members statestore.Members
-	Logger  *slog.Logger
+	Logger  *slog.Logger // nil discards
 	Timing  Timing
 }
 
@@ -53,29 +68,41 @@ type Timing struct {
 	Drain    time.Duration // how long a draining slot may commit (10 s)
 	Attempt  time.Duration // one request to the store (5 s)
 	Retry    time.Duration // the longest pause between two attempts (1 s)
+	HoldOff  time.Duration // a slot whose work failed is not taken for so long (5 s)
 }
 
-// Checkpoint is how far a slot is saved: everything of the stream up to and
-// including StreamSeq.
-type Checkpoint struct {
-	Stream    string
-	Created   time.Time // of the stream; zero when there is no checkpoint yet
-	StreamSeq uint64
-	// FoldVersion is the lowest fold version among the slot's heads (projector).
-	FoldVersion int
-}
+var memberName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// Group is a set of writes that stay together in one batch: the keys of one
-// agent. Each Write expects the revision that was read or written last.
-type Group struct {
-	Writes []statestore.Write
-}
-
-// Result is what became of a group: the new revision of each write in order,
-// or an error that wraps ErrMoved or statestore.ErrTooLarge.
-type Result struct {
-	Revs []statestore.Rev
-	Err  error
+func (c Config) withDefaults() (Config, error) {
+	if c.Role == "" || c.Slots < 1 || c.Store == nil || c.Members == nil {
+		return c, errors.New("a member needs a role, slots, a store and members")
+	}
+	if !memberName.MatchString(c.Name) {
+		return c, fmt.Errorf("member name %q: want letters, digits, _ and -", c.Name)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	t := &c.Timing
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&t.Beat, 1500 * time.Millisecond},
+		{&t.Late, 4500 * time.Millisecond},
+		{&t.Named, 5 * time.Second},
+		{&t.HandOver, 2 * time.Second},
+		{&t.Settle, 10 * time.Second},
+		{&t.Drain, 10 * time.Second},
+		{&t.Attempt, 5 * time.Second},
+		{&t.Retry, time.Second},
+		{&t.HoldOff, 5 * time.Second},
+	} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	return c, nil
 }
 
 // Work is what a service does with a slot it owns. An error is reported and
