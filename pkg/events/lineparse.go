@@ -81,8 +81,11 @@ func cutNumber(b []byte, name string) (u uint64, rest []byte, ok bool) {
 	if u, ok = scan.Uint64(digits); !ok || len(digits) > 1 && digits[0] == '0' {
 		return 0, nil, false
 	}
-	rest, ok = bytes.CutSuffix(b[:i], []byte(name))
-	return u, rest, ok
+	at := i - len(name)
+	if at < 0 || string(b[at:i]) != name {
+		return 0, nil, false
+	}
+	return u, b[:at], true
 }
 
 // parseStored reads a time in TimeFormat, and only that. Writing it again

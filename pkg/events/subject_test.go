@@ -85,3 +85,30 @@ func FuzzSubject(f *testing.F) {
 		}
 	})
 }
+
+// TestSlot holds what nats-server 2.15.3 computes for
+// steno.events.*.* → steno.ev.{{partition(slots,1)}}.{{wildcard(1)}}.{{wildcard(2)}}.
+func TestSlot(t *testing.T) {
+	for _, tc := range []struct {
+		session events.SessionID
+		slots   int
+		want    string
+	}{
+		{"s-1", 16, "steno.ev.4.s-1.main"},
+		{"a.b", 16, "steno.ev.0.a=2Eb.main"},
+		{"0192f3a4-7b1c-7def-8abc-0123456789ab", 16, "steno.ev.8.0192f3a4-7b1c-7def-8abc-0123456789ab.main"},
+		{"A_b-9", 16, "steno.ev.7.A_b-9.main"},
+		{"...", 16, "steno.ev.1.=2E=2E=2E.main"},
+		{"s-1", 64, "steno.ev.36.s-1.main"},
+		{"a.b", 64, "steno.ev.16.a=2Eb.main"},
+		{"0192f3a4-7b1c-7def-8abc-0123456789ab", 64, "steno.ev.8.0192f3a4-7b1c-7def-8abc-0123456789ab.main"},
+		{"A_b-9", 64, "steno.ev.55.A_b-9.main"},
+		{"...", 64, "steno.ev.17.=2E=2E=2E.main"},
+		{"s-1", 7, "steno.ev.0.s-1.main"},
+		{"A_b-9", 7, "steno.ev.6.A_b-9.main"},
+	} {
+		if got := events.StoredSubject(tc.session.Slot(tc.slots), tc.session, events.MainAgent); got != tc.want {
+			t.Errorf("%s of %d slots: %s, want %s", tc.session, tc.slots, got, tc.want)
+		}
+	}
+}
