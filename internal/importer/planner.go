@@ -1,0 +1,289 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/stenohq/steno/pkg/events"
+)
+
+// RunState is where a run stands in an agent log: the n it goes on with, the
+// id of the event before that, and the run that is current there.
+type RunState struct {
+	Next        uint64
+	LastEventID string
+	Current     string
+}
+
+// Runs answers where runs stand.
+type Runs interface {
+	Run(ctx context.Context, session events.SessionID, agent events.AgentID, run string) (RunState, error)
+}
+
+// Job is one file to import.
+type Job struct {
+	Path   string
+	Format Format
+	Source Source
+	Run    string // of the file's own agent
+}
+
+// Failure is a file that cannot be imported.
+type Failure struct {
+	Path string
+	Err  error
+}
+
+// Planner finds the files of an import and settles which session each feeds:
+// ids are unique only inside a file. It remembers what it has planned, so that
+// files which appear later find their place.
+type Planner struct {
+	Formats []Format
+	Session events.SessionID // "" for the files' own
+	Labels  map[string]string
+	Runs    Runs // what the logs hold already
+
+	seen   map[string]bool
+	owners map[owner]*Job
+}
+
+// owner is an agent log that a file feeds.
+type owner struct {
+	session events.SessionID
+	agent   events.AgentID
+}
+
+// Plan walks paths and returns the files that were not planned before, sorted
+// by path. Files below a directory that are of no known format are left out;
+// one that was named is a failure.
+func (p *Planner) Plan(ctx context.Context, paths []string) ([]*Job, []Failure, error) {
+	if p.seen == nil {
+		p.seen = make(map[string]bool)
+		p.owners = make(map[owner]*Job)
+	}
+	var jobs []*Job
+	var failures []Failure
+	for _, path := range paths {
+		err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				failures = append(failures, Failure{Path: file, Err: err})
+				return nil
+			}
+			named := file == path
+			if entry.IsDir() || p.seen[file] || !named && filepath.Ext(file) != ".jsonl" {
+				return nil
+			}
+			job, err := p.job(file)
+			switch {
+			case errors.Is(err, ErrTooShort):
+				if named {
+					failures = append(failures, Failure{Path: file, Err: err})
+				}
+				return nil // a follower looks again
+			case errors.Is(err, ErrUnrecognised) && !named:
+			case err != nil:
+				failures = append(failures, Failure{Path: file, Err: err})
+			default:
+				jobs = append(jobs, job)
+			}
+			p.seen[file] = true
+			return ctx.Err()
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b *Job) int { return cmp.Compare(a.Path, b.Path) })
+	settled, err := p.settle(ctx, jobs)
+	return settled, failures, err
+}
+
+// ErrTooShort: the file has no event yet; it may get one.
+var ErrTooShort = errors.New("no complete record that names a session yet")
+
+// job finds out what a file is: its format, session, agent and run.
+func (p *Planner) job(path string) (*Job, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	format, err := Detect(path, p.Formats)
+	if errors.Is(err, ErrUnrecognised) && info.Size() < headBytes && !hasNewline(path) {
+		return nil, ErrTooShort
+	}
+	if err != nil {
+		return nil, err
+	}
+	src, err := format.Locate(path)
+	if err != nil {
+		return nil, err
+	}
+	if p.Session != "" {
+		src.Session = p.Session
+	}
+	src.Labels = p.Labels
+	job := &Job{Path: path, Format: format, Source: src}
+	return job, job.identify()
+}
+
+func hasNewline(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, _ := io.ReadAll(io.LimitReader(f, headBytes))
+	return slices.Contains(head, '\n')
+}
+
+// identify reads until the session and the run are known.
+func (j *Job) identify() error {
+	s := NewStream(j.Format, j.Source)
+	err := eachChunk(j.Path, func(chunk []byte) bool {
+		_, _ = s.Write(chunk)
+		return len(s.Events()) == 0
+	})
+	if err != nil {
+		return err
+	}
+	session := s.session()
+	if session == "" || s.first == nil {
+		return ErrTooShort
+	}
+	j.Source.Session = session
+	j.Run = RunID(j.Format.Name(), session, s.src.Agent, s.first)
+	return nil
+}
+
+// settle decides who keeps a session's id: of files that feed the same agent
+// log, the one named after the session, else the one whose run the log has,
+// else the first by name. The others publish under an id of their own.
+func (p *Planner) settle(ctx context.Context, jobs []*Job) ([]*Job, error) {
+	rank := make(map[*Job]int, len(jobs))
+	for _, j := range jobs {
+		r, err := p.rank(ctx, j)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", j.Path, err)
+		}
+		rank[j] = r
+	}
+	byClaim := slices.Clone(jobs)
+	slices.SortStableFunc(byClaim, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(rank[a], rank[b]), cmp.Compare(a.Path, b.Path))
+	})
+	for _, j := range byClaim {
+		o := owner{j.Source.Session, j.Source.agent()}
+		holder := p.owners[o]
+		switch {
+		case holder != nil && holder.Run != j.Run, holder == nil && rank[j] == rankTaken:
+			j.Source.PublishAs = ownID(j)
+		case holder == nil:
+			p.owners[o] = j
+		}
+	}
+	return jobs, p.settleSides(jobs)
+}
+
+const (
+	rankNamed = iota // the file is named after the session
+	rankHeld         // the log has its run
+	rankFree         // the log is empty
+	rankTaken        // the log has another run
+)
+
+func (p *Planner) rank(ctx context.Context, j *Job) (int, error) {
+	agent := j.Source.agent()
+	if j.Source.Name == string(j.Source.Session) || agent != events.MainAgent {
+		return rankNamed, nil
+	}
+	if p.Runs == nil {
+		return rankFree, nil
+	}
+	state, err := p.Runs.Run(ctx, j.Source.Session, agent, j.Run)
+	switch {
+	case err != nil:
+		return 0, err
+	case state.Next > 1:
+		return rankHeld, nil
+	case state.Current != "":
+		return rankTaken, nil
+	}
+	return rankFree, nil
+}
+
+// settleSides lets a main file win over the file of a sub-agent whose lines it
+// has too.
+func (p *Planner) settleSides(jobs []*Job) error {
+	for _, j := range jobs {
+		o := owner{j.Source.Session, j.Source.agent()}
+		main := p.owners[owner{o.session, events.MainAgent}]
+		if o.agent == events.MainAgent || main == nil || j.Source.PublishAs != "" {
+			continue
+		}
+		feeds, err := main.feeds(o.agent)
+		if err != nil {
+			return fmt.Errorf("%s: %w", main.Path, err)
+		}
+		if feeds {
+			j.Source.PublishAs = ownID(j)
+		}
+	}
+	return nil
+}
+
+// feeds says whether the file has events of the agent.
+func (j *Job) feeds(agent events.AgentID) (bool, error) {
+	s := NewStream(j.Format, j.Source)
+	err := eachChunk(j.Path, func(chunk []byte) bool {
+		_, _ = s.Write(chunk)
+		s.Events()
+		return s.logs[agent] == nil
+	})
+	return s.logs[agent] != nil, err
+}
+
+// ownID is the session id of a file whose own id is taken.
+func ownID(j *Job) events.SessionID {
+	suffix := "." + j.Run[:6]
+	id := string(j.Source.Session)
+	return events.SessionID(id[:min(len(id), events.MaxID-len(suffix))] + suffix)
+}
+
+func (s Source) agent() events.AgentID {
+	if s.Agent == "" {
+		return events.MainAgent
+	}
+	return s.Agent
+}
+
+// eachChunk reads a file until yield says stop.
+func eachChunk(path string, yield func(chunk []byte) bool) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := f.Read(buf)
+		if n > 0 && !yield(buf[:n]) {
+			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
