@@ -41,9 +41,9 @@ func (s *State) casual(seq uint64, m message) Decision {
 // counted decides about a message with n.
 func (s *State) counted(m message) Decision {
 	r := s.find(m.run)
-	if r == nil {
-		r = s.await(strings.Clone(m.run))
-		r.afterLoss = s.anyStart
+	unknown := r == nil
+	if unknown {
+		r = &run{id: strings.Clone(m.run), next: 1, afterLoss: s.anyStart}
 	}
 	var d Decision
 	switch {
@@ -59,6 +59,9 @@ func (s *State) counted(m message) Decision {
 	default:
 		if !r.jump(m, &d) {
 			d.Outcome = Ahead
+			if unknown {
+				s.await(r)
+			}
 			return d
 		}
 	}
@@ -69,6 +72,8 @@ func (s *State) counted(m message) Decision {
 	}
 	if m.event {
 		s.enter(r, m, &d)
+	} else if unknown {
+		s.await(r)
 	}
 	if r == s.current {
 		s.admitted.put(stamp{n: m.n, hash: hash(m.id)}, MaxAdmitted)

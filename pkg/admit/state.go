@@ -56,17 +56,15 @@ func (s *State) find(id string) *run {
 	return nil
 }
 
-// began reports whether something of r was admitted.
+// began reports whether an event of r was admitted.
 func (s *State) began(r *run) bool { return r == s.current || slices.Contains(s.runs, r) }
 
-// await remembers a run of which nothing was admitted yet.
-func (s *State) await(id string) *run {
+// await remembers a run of which no event was admitted yet.
+func (s *State) await(r *run) {
 	if len(s.waiting) == MaxWaiting {
 		s.waiting = slices.Delete(s.waiting, 0, 1)
 	}
-	r := &run{id: id, next: 1}
 	s.waiting = append(s.waiting, r)
-	return r
 }
 
 // keep moves a run among those that were admitted.
