@@ -1,0 +1,80 @@
+package reducer
+
+import "slices"
+
+// LoadOlder puts an older page before what the transcript holds, and lowers
+// the floor by that. Of a turn that both have it takes the steps that are
+// older than those held here. What the transcript already holds stays as it
+// is. The page must be of the transcript's watermark or later (min_seq); the
+// batches since are applied after it. hasMore says whether still older turns
+// exist; for a page of one turn's older steps pass HasMoreOlder.
+func (t *Transcript) LoadOlder(p *Snapshot, hasMore bool) {
+	t.near = nearTarget{}
+	for _, e := range slices.Backward(slices.Collect(p.entries())) {
+		id := e.mark.ID()
+		if e.turn != nil {
+			id = e.turn.head.TurnID
+		}
+		turnKey, turn := t.turns.find(t.owner, id)
+		markKey, _ := t.marks.find(t.owner, id)
+		switch {
+		case e.turn != nil && turnKey != 0:
+			t.loadSteps(turnKey, turn, e.turn)
+		case turnKey != 0 || markKey != 0:
+		case e.turn != nil:
+			t.turns.insert(t.owner, t.ed, t.frontLabel(), e.turn)
+		default:
+			t.marks.insert(t.owner, t.ed, t.frontLabel(), e.mark)
+		}
+	}
+	loadMissing(t, &t.tasks, &p.tasks)
+	loadMissing(t, &t.interactions, &p.interactions)
+	loadMissing(t, &t.attachments, &p.attachments)
+	loadMissing(t, &t.todos, &p.todos)
+	loadMissing(t, &t.prompts, &p.prompts)
+	t.hasMoreOlder = hasMore
+	t.sorted = t.turnsSorted()
+}
+
+// HasMoreOlder reports that turns older than the first one exist.
+func (t *Transcript) HasMoreOlder() bool { return t.hasMoreOlder }
+
+// frontLabel returns a label before everything.
+func (t *Transcript) frontLabel() uint64 {
+	label := uint64(firstLabel)
+	if w := t.turns.from(0); w.ok {
+		label = min(label, w.key)
+	}
+	if w := t.marks.from(0); w.ok {
+		label = min(label, w.key)
+	}
+	return label - labelGap
+}
+
+// loadSteps takes the steps that are older than the first one held.
+func (t *Transcript) loadSteps(key uint64, n, page *turnNode) {
+	first := n.steps.from(0)
+	older := func(s *stepNode) bool { return !first.ok || s.head.Ordinal < first.val.head.Ordinal }
+	if n.more == page.more && !slices.ContainsFunc(slices.Collect(values(&page.steps)), older) {
+		return
+	}
+	n = t.editTurn(key, n)
+	n.more = page.more
+	for _, s := range slices.Backward(slices.Collect(values(&page.steps))) {
+		if k, _ := n.steps.find(t.owner, s.head.StepID); k == 0 && older(s) {
+			label := uint64(firstLabel)
+			if w := n.steps.from(0); w.ok {
+				label = w.key
+			}
+			n.steps.insert(t.owner, t.ed, label-labelGap, s)
+		}
+	}
+}
+
+func loadMissing[T keyed](t *Transcript, l, page *list[T]) {
+	for v := range values(page) {
+		if key, _ := l.find(t.owner, v.key()); key == 0 {
+			l.push(t.owner, t.ed, v)
+		}
+	}
+}
