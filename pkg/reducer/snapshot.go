@@ -185,3 +185,11 @@ func (s *Snapshot) WithoutSteps() *Snapshot {
 	c.noSteps = true
 	return &c
 }
+
+// With returns the snapshot as one of another agent, with another
+// HasMoreOlder.
+func (s *Snapshot) With(agentID string, hasMoreOlder bool) *Snapshot {
+	c := *s
+	c.agentID, c.hasMoreOlder = agentID, hasMoreOlder
+	return &c
+}
