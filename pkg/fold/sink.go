@@ -1,0 +1,14 @@
+package fold
+
+import "github.com/stenohq/steno/pkg/reducer"
+
+// Sink receives what leaves the state. Its methods are called from inside
+// Step, in the order in which things close.
+type Sink = reducer.FoldSink
+
+// Option configures an Agent.
+type Option func(*Agent)
+
+// WithSink hands every turn, step, marker, task reference and entity that
+// closes to s, so that a reader of old pages can keep those it was asked for.
+func WithSink(s Sink) Option { return func(a *Agent) { a.sink = s } }

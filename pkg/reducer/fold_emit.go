@@ -1,0 +1,187 @@
+package reducer
+
+import "strconv"
+
+// Each function here changes the state and emits the operation that says so,
+// so that the operations applied in order always give the state.
+
+// putTurn replaces a turn's header.
+func (f *Fold) putTurn(t *foldTurn, h Turn) {
+	h.Steps = nil
+	if sameTurn(&h, t.head) && t.size > 0 {
+		return
+	}
+	f.stats.turnChanged(t.head, &h)
+	t.head = &h
+	f.resize(&t.size, f.jsonSize(&h))
+	if h.State != TurnRunning {
+		f.closable(t)
+	}
+	f.push(OpTurnUpsert).Turn = &h
+}
+
+// putStep replaces a step's header.
+func (f *Fold) putStep(s *foldStep, h Step) {
+	h.Frames = nil
+	if sameStep(&h, s.head) && s.size > 0 {
+		return
+	}
+	f.stats.stepChanged(s.head, &h)
+	s.head = &h
+	f.resize(&s.size, f.jsonSize(&h))
+	if h.State != StepRunning {
+		f.closable(s.turn)
+	}
+	op := f.push(OpStepUpsert)
+	op.TurnID, op.Step = s.turn.head.TurnID, &h
+}
+
+// putFrame replaces a frame with its whole text.
+func (f *Fold) putFrame(fr *foldFrame, h Frame) {
+	f.busyTool(fr, fr.head.Kind == FrameTool && fr.head.State == ToolRunning && fr.size > 0,
+		h.Kind == FrameTool && h.State == ToolRunning)
+	fr.head = &h
+	fr.growing = false
+	f.resize(&fr.size, f.jsonSize(&h))
+	op := f.push(OpFrameUpsert)
+	op.TurnID, op.StepID, op.Frame = fr.step.turn.head.TurnID, fr.step.head.StepID, &h
+}
+
+// now returns the frame as it is, for the one who will put another.
+func (fr *foldFrame) now() Frame {
+	h := *fr.head
+	if fr.growing {
+		fr.fill(&h)
+	}
+	return h
+}
+
+func (fr *foldFrame) fill(h *Frame) {
+	if h.Kind == FrameTool {
+		h.InputText = Some(fr.text.String())
+	} else {
+		h.Text = fr.text.String()
+	}
+}
+
+// busyTool counts the running tools of a step and its turn.
+func (f *Fold) busyTool(fr *foldFrame, was, is bool) {
+	switch {
+	case is && !was:
+		fr.step.busy++
+		fr.step.turn.busy++
+		f.stats.RunningTools++
+	case was && !is:
+		fr.step.busy--
+		f.idle(fr.step.turn)
+		f.stats.RunningTools--
+	}
+}
+
+// idle takes away one thing that kept a turn from being closed.
+func (f *Fold) idle(t *foldTurn) {
+	t.busy--
+	f.closable(t)
+}
+
+// grow appends to a frame's text and emits the append.
+func (f *Fold) grow(fr *foldFrame, chunk string) {
+	if chunk == "" {
+		return
+	}
+	offset := fr.text.units
+	chunk = fr.text.add(chunk)
+	fr.growing = true
+	f.resize(&fr.size, fr.size+escapedLen(chunk))
+	op := f.push(OpAppend)
+	op.Target = Target{
+		TurnID: fr.step.turn.head.TurnID, StepID: fr.step.head.StepID, FrameID: fr.head.FrameID,
+		InputText: fr.head.Kind == FrameTool,
+	}
+	op.Offset, op.Text = offset, chunk
+}
+
+// addMarker adds a marker at the end of the timeline and returns its id.
+func (f *Fold) addMarker(name string, payload Raw) string {
+	m := &Marker{MarkerID: f.markerID(), Marker: name, Payload: payload, At: f.now()}
+	item := &foldItem{marker: m}
+	f.addLoose(m.MarkerID, item)
+	f.resize(&item.size, f.jsonSize(m))
+	f.push(OpMarkerUpsert).Marker = m
+	return m.MarkerID
+}
+
+// replaceMarker replaces a marker that is held.
+func (f *Fold) replaceMarker(item *foldItem, m *Marker) {
+	item.marker = m
+	f.resize(&item.size, f.jsonSize(m))
+	op := f.push(OpMarkerUpsert)
+	op.Marker, op.BeforeTurn = m, Some(f.before(item))
+}
+
+// addTaskRef shows where a task began, once.
+func (f *Fold) addTaskRef(taskID string) {
+	id := "ref-" + taskID
+	if f.items[id] != nil {
+		return
+	}
+	r := &TaskRef{RefID: id, TaskID: taskID, At: f.now()}
+	item := &foldItem{ref: r}
+	f.addLoose(id, item)
+	f.resize(&item.size, f.jsonSize(r))
+	f.push(OpTaskRefUpsert).TaskRef = r
+}
+
+func (f *Fold) addLoose(id string, item *foldItem) {
+	f.link(item, nil)
+	f.items[id] = item
+	f.loose++
+	f.due = true
+}
+
+// newTurn makes a turn and ends the one that runs. The caller puts the header.
+func (f *Fold) newTurn(ordinal int) *foldTurn {
+	f.endRunning()
+	t := &foldTurn{head: &Turn{TurnID: turnID(ordinal), Ordinal: ordinal, Origin: Origin{Kind: OriginOther}}}
+	f.insertTurn(t)
+	f.current = t
+	f.stats.Turns++
+	f.due = true
+	return t
+}
+
+// newStep makes a step in a turn and completes the one that runs. The caller
+// puts the header.
+func (f *Fold) newStep(t *foldTurn, n int) *foldStep {
+	f.flush()
+	if s := t.current; s != nil && s.head.State == StepRunning {
+		f.endStep(s, StepCompleted)
+	}
+	s := &foldStep{turn: t, head: &Step{StepID: t.head.TurnID + "." + strconv.Itoa(n), TurnID: t.head.TurnID, Ordinal: n}}
+	t.insertStep(s)
+	t.current = s
+	f.due = true
+	return s
+}
+
+// newFrame adds a text or thinking frame, not yet emitted.
+func (f *Fold) newFrame(s *foldStep, kind FrameKind, role FrameRole) *foldFrame {
+	id := ""
+	for taken := true; taken; taken = f.calls[id[len(s.head.StepID)+1:]] != nil && s.frame(id) != nil {
+		s.texts++
+		id = s.head.StepID + ".f" + strconv.Itoa(s.texts)
+	}
+	fr := &foldFrame{step: s, head: &Frame{Kind: kind, FrameID: id, Role: role}}
+	s.frames = append(s.frames, fr)
+	return fr
+}
+
+// frame finds a frame by id.
+func (s *foldStep) frame(id string) *foldFrame {
+	for _, fr := range s.frames {
+		if fr.head.FrameID == id {
+			return fr
+		}
+	}
+	return nil
+}

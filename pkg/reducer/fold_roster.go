@@ -1,0 +1,80 @@
+package reducer
+
+import "github.com/stenohq/steno/pkg/events"
+
+// maxChildren bounds the agents that are remembered as spawned by this one.
+const maxChildren = 1000
+
+// foldRoster is what the agent's own log says about the roster.
+type foldRoster struct {
+	started  bool
+	self     AgentDescriptor
+	children []AgentDescriptor // in the order in which they were first spawned
+	labels   Raw               // of agent.started, an object of strings, or ""
+}
+
+// agentStarted folds agent.started.
+func (f *Fold) agentStarted(p *foldPayload) {
+	d := AgentDescriptor{
+		AgentID: f.agentID, Type: p.oneOf("type", "main", "sub", "independent"),
+		ParentAgentID: p.word("parentAgentId"), ParentToolCallID: p.word("parentToolCallId"),
+		Label: p.text("label"), CreatedAt: f.now(),
+	}
+	switch {
+	case d.Type != "":
+	case d.ParentAgentID != "":
+		d.Type = "sub"
+	default:
+		d.Type = defaultType(f.agentID)
+	}
+	if f.roster.started {
+		d.CreatedAt = f.roster.self.CreatedAt
+	}
+	f.roster.started, f.roster.self = true, d
+	if _, err := f.ev.LabelMap(); err != nil {
+		f.badField("labels", err.Error())
+	} else if f.ev.Labels != nil {
+		f.roster.labels = Raw(f.ev.Labels)
+	}
+}
+
+func defaultType(agentID string) string {
+	if agentID == string(events.MainAgent) {
+		return "main"
+	}
+	return "independent"
+}
+
+// addChild remembers an agent that this one spawned.
+func (f *Fold) addChild(d AgentDescriptor) {
+	for i, c := range f.roster.children {
+		if c.AgentID == d.AgentID {
+			d.CreatedAt = c.CreatedAt
+			f.roster.children[i] = d
+			return
+		}
+	}
+	if len(f.roster.children) >= maxChildren {
+		f.roster.children = append(f.roster.children[:0], f.roster.children[1:]...)
+	}
+	f.roster.children = append(f.roster.children, d)
+}
+
+// Descriptor returns the agent's row of the roster as its own log has it;
+// Started is false when only a parent's log can know better.
+func (f *Fold) Descriptor() (d AgentDescriptor, started bool) {
+	d = f.roster.self
+	d.AgentID = f.agentID
+	if !f.roster.started {
+		d.Type = defaultType(f.agentID)
+	}
+	return d, f.roster.started
+}
+
+// Children returns the rows of the agents that this one spawned, oldest first.
+func (f *Fold) Children() []AgentDescriptor {
+	return append([]AgentDescriptor(nil), f.roster.children...)
+}
+
+// Labels returns the labels of agent.started as JSON, "" when there are none.
+func (f *Fold) Labels() Raw { return f.roster.labels }
