@@ -3,7 +3,7 @@ package reducer
 // mergeMeta patches the agent's condition.
 func (t *Transcript) mergeMeta(p *MetaPatch) bool {
 	m := t.meta
-	mergePatch(&m.Goal, p.Goal)
+	patch(&m.Goal, p.Goal)
 	if p.Modes != nil {
 		m.Modes = mergeModes(m.Modes, p.Modes)
 	}
@@ -20,8 +20,8 @@ func (t *Transcript) mergeMeta(p *MetaPatch) bool {
 	return true
 }
 
-// mergePatch patches an optional value.
-func mergePatch[T any](field **T, p Patch[T]) {
+// patch patches an optional value.
+func patch[T any](field **T, p Patch[T]) {
 	switch {
 	case p.To != nil:
 		*field = p.To
@@ -36,9 +36,9 @@ func mergeModes(old *Modes, p *ModesPatch) *Modes {
 	if old != nil {
 		m = *old
 	}
-	mergePatch(&m.Plan, p.Plan)
-	mergePatch(&m.Swarm, p.Swarm)
-	mergePatch(&m.Tower, p.Tower)
+	patch(&m.Plan, p.Plan)
+	patch(&m.Swarm, p.Swarm)
+	patch(&m.Tower, p.Tower)
 	if m == (Modes{}) {
 		return nil
 	}
