@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -19,39 +20,73 @@ import (
 	"github.com/stenohq/steno/internal/statestore/memstate"
 )
 
-// gate is one process's way to the store; when it is shut nothing gets through
-// any more, as for a killed process.
+// gate is one process's way to the store. When it is shut nothing gets through
+// any more, as for a killed process; while it is paused calls wait and then go
+// through, as for one that was stopped and wakes up.
 type gate struct {
 	statestore.Store
-	shut atomic.Bool
+	shut   atomic.Bool
+	paused atomic.Pointer[chan struct{}] // closed when the process wakes up
+}
+
+func (g *gate) pause() {
+	c := make(chan struct{})
+	g.paused.Store(&c)
+}
+
+func (g *gate) wake() {
+	if c := g.paused.Swap(nil); c != nil {
+		close(*c)
+	}
+}
+
+// enter waits while the process is paused, and tells whether it was killed.
+func (g *gate) enter() error {
+	if c := g.paused.Load(); c != nil {
+		<-*c
+	}
+	if g.shut.Load() {
+		return errKilled
+	}
+	return nil
+}
+
+func (g *gate) Watch(ctx context.Context, prefix string) iter.Seq2[statestore.Change, error] {
+	return func(yield func(statestore.Change, error) bool) {
+		for c, err := range g.Store.Watch(ctx, prefix) {
+			if dead := g.enter(); dead != nil || !yield(c, err) {
+				return
+			}
+		}
+	}
 }
 
 var errKilled = errors.New("killed")
 
 func (g *gate) Get(ctx context.Context, key string) (statestore.Entry, error) {
-	if g.shut.Load() {
-		return statestore.Entry{}, errKilled
+	if err := g.enter(); err != nil {
+		return statestore.Entry{}, err
 	}
 	return g.Store.Get(ctx, key)
 }
 
 func (g *gate) Put(ctx context.Context, w statestore.Write) (statestore.Rev, error) {
-	if g.shut.Load() {
-		return nil, errKilled
+	if err := g.enter(); err != nil {
+		return nil, err
 	}
 	return g.Store.Put(ctx, w)
 }
 
 func (g *gate) Apply(ctx context.Context, c statestore.Commit) ([]statestore.Rev, error) {
-	if g.shut.Load() {
-		return nil, errKilled
+	if err := g.enter(); err != nil {
+		return nil, err
 	}
 	return g.Store.Apply(ctx, c)
 }
 
 func (g *gate) Outcome(ctx context.Context, c statestore.Commit) ([]statestore.Rev, bool, error) {
-	if g.shut.Load() {
-		return nil, false, errKilled
+	if err := g.enter(); err != nil {
+		return nil, false, err
 	}
 	return g.Store.Outcome(ctx, c)
 }
@@ -64,9 +99,10 @@ type sim struct {
 	rnd   *rand.Rand
 	gates map[string]*gate
 	bad   string
-	// Guarded by the store, which calls accepted.
-	step [3]uint64 // of each slot, as accepted
-	term [3]uint64
+
+	steps sync.Mutex // guards all below
+	step  [3]uint64  // of each slot, as accepted
+	term  [3]uint64
 }
 
 func (s *sim) intN(n int) int {
@@ -75,10 +111,23 @@ func (s *sim) intN(n int) int {
 	return s.rnd.IntN(n)
 }
 
+func (s *sim) reached() [3]uint64 {
+	s.steps.Lock()
+	defer s.steps.Unlock()
+	return s.step
+}
+
 func (s *sim) killed(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.gates[name] != nil && s.gates[name].shut.Load()
+	g := s.gates[name]
+	return g != nil && (g.shut.Load() || g.paused.Load() != nil)
+}
+
+func (s *sim) of(name string) *gate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gates[name]
 }
 
 func (s *sim) gate(name string) *gate {
@@ -137,14 +186,19 @@ func (s *sim) fail(format string, args ...any) {
 
 // accepted is called by the store before it stores a commit.
 func (s *sim) accepted(c statestore.Commit) {
+	s.steps.Lock()
+	defer s.steps.Unlock()
 	for _, f := range c.Fences {
 		if f.Term < s.term[f.Slot] {
-			s.fail("slot %d: a commit of term %d was accepted in term %d", f.Slot, f.Term, s.term[f.Slot])
+			s.fail("slot %d: a commit of term %d was accepted when the term was at least %d", f.Slot, f.Term, s.term[f.Slot])
 		}
 		s.term[f.Slot] = f.Term
 	}
 	for _, w := range c.Writes {
 		for slot := range s.step {
+			if w.Key == statestore.TermKey(role, slot) {
+				s.term[slot]++ // taken or released: what wrote so far is over
+			}
 			if w.Key != statestore.CheckpointKey(role, slot) {
 				continue
 			}
@@ -183,7 +237,8 @@ func (s *sim) run() string {
 		switch p := members[name]; {
 		case p == nil:
 			start(name)
-		case s.intN(3) == 0: // clean stop
+		case s.intN(4) == 0: // clean stop
+			s.of(name).wake()
 			p.stop()
 			stopped = append(stopped, p)
 			delete(members, name)
@@ -191,19 +246,26 @@ func (s *sim) run() string {
 				s.fail("%v", err)
 			}
 			stopped = stopped[:len(stopped)-1]
-		case s.intN(2) == 0: // kill
-			s.mu.Lock()
-			s.gates[name].shut.Store(true)
-			s.mu.Unlock()
+		case s.intN(4) == 0: // kill
+			g := s.of(name)
+			g.shut.Store(true)
+			g.wake()
 			p.stop()
 			stopped = append(stopped, p)
 			delete(members, name)
+		case s.of(name).paused.Load() != nil:
+			s.of(name).wake()
+		case s.intN(2) == 0:
+			s.of(name).pause()
 		default:
 			s.store.DeliverLate()
 		}
 		time.Sleep(time.Duration(s.intN(8000)) * time.Millisecond)
 	}
 	// Without faults everything is taken and moves on.
+	for name := range members {
+		s.of(name).wake()
+	}
 	s.store.Inject(nil)
 	s.members.Down(func(_, name string) bool { return s.killed(name) })
 	if members["m0"] == nil {
@@ -211,11 +273,11 @@ func (s *sim) run() string {
 	}
 	time.Sleep(40 * time.Second)
 	synctest.Wait()
-	before := s.step
+	before := s.reached()
 	time.Sleep(5 * time.Second)
 	synctest.Wait()
-	for slot := range s.step {
-		if s.step[slot] <= before[slot] {
+	for slot, n := range s.reached() {
+		if n <= before[slot] {
 			s.fail("slot %d stands still at %d", slot, before[slot])
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -609,9 +610,9 @@ func TestBatchOfSeveralSlots(t *testing.T) {
 func TestFailedWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
-		runs := 0
+		var runs atomic.Int32
 		p := w.start("a", func(ctx context.Context, o *slots.Owned) error {
-			if runs++; runs == 1 {
+			if runs.Add(1) == 1 {
 				return errors.New("the stream begins at 10")
 			}
 			return wait(ctx, o)
@@ -621,8 +622,8 @@ func TestFailedWork(t *testing.T) {
 			t.Errorf("ready: %v", err)
 		}
 		time.Sleep(10 * time.Second)
-		if err := p.Ready(); err != nil || runs != 2 {
-			t.Errorf("ready: %v after %d runs", err, runs)
+		if err := p.Ready(); err != nil || runs.Load() != 2 {
+			t.Errorf("ready: %v after %d runs", err, runs.Load())
 		}
 		p.end(t)
 	})
