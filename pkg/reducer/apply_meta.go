@@ -94,3 +94,33 @@ func sameAgent(a, b *AgentMeta) bool {
 		a.ContextTokens == b.ContextTokens && a.MaxContextTokens == b.MaxContextTokens &&
 		a.ContextUsage == b.ContextUsage && a.Permission == b.Permission && same(a.Phase, b.Phase)
 }
+
+// MergePatches returns the patch that does what first and then second do. The
+// arguments stay as they are.
+func MergePatches(first, second *MetaPatch) *MetaPatch {
+	p := *first
+	p.Goal = laterPatch(p.Goal, second.Goal)
+	if second.Modes != nil {
+		modes := *second.Modes
+		if p.Modes != nil {
+			modes.Plan = laterPatch(p.Modes.Plan, modes.Plan)
+			modes.Swarm = laterPatch(p.Modes.Swarm, modes.Swarm)
+			modes.Tower = laterPatch(p.Modes.Tower, modes.Tower)
+		}
+		p.Modes = &modes
+	}
+	if second.Activity != "" {
+		p.Activity = second.Activity
+	}
+	if second.Agent != nil {
+		p.Agent = mergeAgent(p.Agent, second.Agent)
+	}
+	return &p
+}
+
+func laterPatch[T any](first, second Patch[T]) Patch[T] {
+	if second.Clear || second.To != nil {
+		return second
+	}
+	return first
+}

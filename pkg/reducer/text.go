@@ -77,6 +77,16 @@ func appendRune(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
+// CanonicalText returns s with surrogate halves that belong together joined and
+// other invalid bytes replaced by U+FFFD. It is s itself when there is nothing
+// to do.
+func CanonicalText(s string) string {
+	if _, canonical := measure(s); canonical {
+		return s
+	}
+	return canonicalText(s)
+}
+
 // canonicalText joins halves and replaces invalid bytes by U+FFFD.
 func canonicalText(s string) string {
 	dst := make([]byte, 0, len(s))
