@@ -1,6 +1,7 @@
 package wirelog
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/stenohq/steno/internal/eventlog"
@@ -14,7 +15,7 @@ type Metadata = events.Metadata
 
 // parseMetadata reads the first line of a part. It wraps ErrFormat.
 func parseMetadata(line []byte) (Metadata, error) {
-	m, err := events.ParseMetadataLine(line)
+	m, err := events.ParseMetadataLine(bytes.Clone(line)) // its strings alias the line
 	if err != nil {
 		return Metadata{}, fmt.Errorf("%w: %w", ErrFormat, err)
 	}

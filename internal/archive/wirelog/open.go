@@ -141,15 +141,16 @@ func (o *opener) openPart(ctx context.Context) (bool, error) {
 	if broken == nil {
 		return true, o.settle(f, size)
 	}
-	if len(broken.problem) > 0 && o.end.size == 0 && !o.mine() {
-		// Not even a metadata line was finished and nothing was recorded.
+	if o.end.size == 0 {
+		// Perhaps not even the metadata line was finished.
 		if whole, err := hasLine(f, size); err != nil || !whole {
 			o.report.Cut = size
 			return false, errors.Join(err, f.Truncate(0))
 		}
 	}
 	o.report.Problem = broken.Error()
-	return true, o.repair(ctx, f, size)
+	err = o.repair(ctx, f, size)
+	return o.end.meta.Part > 0, err
 }
 
 // hasLine tells whether a file holds at least one newline.
@@ -292,6 +293,13 @@ func (o *opener) agent(exists bool) (*Agent, error) {
 
 // create makes the empty file here, so that no commit has to wait for it.
 func (o *opener) create() error {
+	if o.num > 0 {
+		// The name must be free on the disk too, or a crash could put the new
+		// file in the place of the part that was renamed.
+		if err := o.d.fs.Persist(nil, []string{o.dir}); err != nil {
+			return err
+		}
+	}
 	f, err := o.d.fs.Open(o.dir+"/"+openFile, true)
 	if err != nil {
 		return err
