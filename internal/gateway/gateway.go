@@ -11,9 +11,13 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/stenohq/steno/internal/archive"
 	"github.com/stenohq/steno/internal/eventlog"
@@ -43,9 +47,22 @@ type Config struct {
 
 // Gateway is the service. Its methods may be called concurrently.
 type Gateway struct {
-	cfg Config
-	log *slog.Logger
+	cfg       Config
+	log       *slog.Logger
+	hub       *hub
+	index     *index
+	histories histories
+	queries   *Queries
+	routes    map[string]map[string]handler
+
+	mu     sync.Mutex // guards what follows
+	life   context.Context
+	ending bool
+	guests sync.WaitGroup // long-lived answers: WebSockets and event streams
 }
+
+// errStopping is why long-lived answers end when Run does.
+var errStopping = errors.New("gateway is stopping")
 
 // New makes a gateway; Run brings it to life.
 func New(cfg Config) *Gateway {
@@ -54,22 +71,107 @@ func New(cfg Config) *Gateway {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Gateway{cfg: cfg, log: log}
+	src := &source{
+		log: cfg.Log, state: cfg.State, archive: cfg.Archive,
+		topology: cfg.TopologyID, limits: cfg.Limits,
+	}
+	g := &Gateway{cfg: cfg, log: log, hub: newHub(src, log), index: newIndex(cfg.State, log), routes: routes()}
+	g.histories.keep = cfg.Limits.HistoryTimeout
+	g.queries = newQueries(g.hub, src)
+	return g
 }
 
 // Handler answers every route of the gateway.
-func (g *Gateway) Handler() http.Handler { return http.NotFoundHandler() }
+func (g *Gateway) Handler() http.Handler { return g }
 
-// Run watches the session index, serves the listener and keeps the hub until
-// ctx ends; then it closes WebSockets with 1001, lets requests finish within
-// Limits.Drain, and returns nil.
-func (g *Gateway) Run(ctx context.Context) error {
-	<-ctx.Done()
+// Queries answers what runtimes and importers ask.
+func (g *Gateway) Queries() *Queries { return g.queries }
+
+// Ready is nil while Run is running and the session index has been read.
+func (g *Gateway) Ready() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.life == nil:
+		return errors.New("the gateway is not running")
+	case g.ending:
+		return errStopping
+	case !g.index.caught.Load():
+		return errors.New("the session list has not been read yet")
+	}
 	return nil
 }
 
-// Ready is nil once the session index has been read and while the log answers.
-func (g *Gateway) Ready() error { return nil }
+// Run watches the session index, serves the listener and keeps the hub until
+// ctx ends; then it closes WebSockets with 1001, lets requests finish within
+// Limits.Drain, and returns nil. It returns an error only when the listener
+// breaks. A gateway runs once.
+func (g *Gateway) Run(ctx context.Context) error {
+	life, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var parts sync.WaitGroup
+	parts.Go(func() { g.hub.run(work) })
+	parts.Go(func() { g.index.run(work) })
+	parts.Go(func() { g.histories.expire(work) })
+	g.mu.Lock()
+	g.life = life
+	g.mu.Unlock()
 
-// Queries answers what runtimes and importers ask.
-func (g *Gateway) Queries() *Queries { return &Queries{g: g} }
+	err := g.listen(ctx)
+
+	// Two steps: long-lived answers are told to end while the hub still
+	// serves them, then everything else stops.
+	g.mu.Lock()
+	g.ending = true
+	g.mu.Unlock()
+	end(errStopping)
+	g.guests.Wait()
+	stop()
+	parts.Wait()
+	return err
+}
+
+// listen serves until ctx ends and requests have finished.
+func (g *Gateway) listen(ctx context.Context) error {
+	if g.cfg.Listener == nil {
+		<-ctx.Done()
+		return nil
+	}
+	srv := &http.Server{
+		Handler:           g,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(g.cfg.Listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve %s: %w", g.cfg.Listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.cfg.Limits.Drain)
+	defer cancel()
+	// Event streams count as requests: they end because life, a child of ctx,
+	// has ended. WebSockets are none of the server's.
+	if err := srv.Shutdown(drain); err != nil {
+		_ = srv.Close()
+	}
+	<-served
+	return nil
+}
+
+// enter counts a long-lived answer in. Its life ends, with errStopping, before
+// Run returns; the answer calls done when it has ended.
+func (g *Gateway) enter() (life context.Context, done func(), ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.life == nil || g.ending {
+		return nil, nil, false
+	}
+	g.guests.Add(1)
+	return g.life, g.guests.Done, true
+}

@@ -20,8 +20,7 @@ type Limits struct {
 	CatchUp        time.Duration // how long an answer may wait for the leader
 	Drain          time.Duration // how long Run waits for requests at its end
 	QueryFeeds     int           // folds kept for the runs query
-	HistoryBytes   int           // re-made histories kept while someone scrolls
-	HistoryTimeout time.Duration // and for how long
+	HistoryTimeout time.Duration // a re-made history unused that long is dropped
 }
 
 // DefaultLimits are the limits of spec/gateway.md.
@@ -33,8 +32,8 @@ func DefaultLimits() Limits {
 		Heartbeat: 10 * time.Second, Watermark: 10 * time.Second,
 		SlowClient: 30 * time.Second, Grace: 20 * time.Second,
 		IdleCheck: 3 * time.Second, CatchUp: 5 * time.Second,
-		Drain: 5 * time.Second, QueryFeeds: 256,
-		HistoryBytes: 64 << 20, HistoryTimeout: time.Minute,
+		Drain: 5 * time.Second, QueryFeeds: 64,
+		HistoryTimeout: time.Minute,
 	}
 }
 
@@ -56,7 +55,6 @@ func (l Limits) withDefaults() Limits {
 	orInt(&l.CatchUp, d.CatchUp)
 	orInt(&l.Drain, d.Drain)
 	orInt(&l.QueryFeeds, d.QueryFeeds)
-	orInt(&l.HistoryBytes, d.HistoryBytes)
 	orInt(&l.HistoryTimeout, d.HistoryTimeout)
 	return l
 }
