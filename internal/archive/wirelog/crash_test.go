@@ -275,3 +275,5 @@ func drawData(t *rapid.T) []byte {
 	return fmt.Appendf(nil, `{"event_type":"assistant.delta","payload":{"delta":%q}}`,
 		rapid.StringMatching(`[a-z ]{0,120}`).Draw(t, "text"))
 }
+
+func asDiffers(err error, target **wirelog.DiffersError) bool { return errors.As(err, target) }

@@ -150,3 +150,31 @@ func TestLostAndChainLines(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 }
+
+func FuzzLine(f *testing.F) {
+	f.Add(lineOf(Message{StreamSeq: 1, Data: []byte(`{"event_type":"x","payload":{}}`)}, 1, Hash{}))
+	f.Add(lineOf(Message{StreamSeq: 1, Data: []byte(`x`)}, 1, Hash{}))
+	f.Add(lineOf(Message{StreamSeq: 1, Data: []byte("{\"event_type\":\"x\",\n\"payload\":{}}")}, 1, Hash{}))
+	f.Add(appendLost(nil, 9, events.Position{Seq: 4, StreamSeq: 33}, Hash{5}, "gone"))
+	f.Add(appendChain(nil, Hash{1}, Hash{2}))
+	f.Add([]byte(`{"type":"lost","seq":1,"seq_to":0,"stream_seq":0,"stored_at":"2023-11-14T22:13:20.000Z","h":""}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		p := parseLinked(line)
+		before := bytes.Clone(line)
+		out, ok := decodeLine(line)
+		if !ok {
+			return
+		}
+		if p.Seq == 0 || p.seqTo < p.Seq {
+			t.Fatalf("seq %d to %d from %q", p.Seq, p.seqTo, before)
+		}
+		if p.class != event || out.Kind != archive.Event {
+			return
+		}
+		again := events.AppendEventLine(nil, out.Data, p.Position, p.prev)
+		if scan.Valid(out.Data) && out.Data[len(out.Data)-1] == '}' && len(out.Data) > 2 && !bytes.ContainsAny(before, "\n\r") &&
+			out.Data[0] == '{' && !bytes.Equal(again, before) {
+			t.Fatalf("written again as %q, was %q", again, before)
+		}
+	})
+}
