@@ -381,4 +381,3 @@ func DecodeResync(payload []byte) (Resync, error) {
 	}
 	return s, r.err
 }
-

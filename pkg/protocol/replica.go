@@ -29,7 +29,7 @@ const (
 	Applied Outcome = iota // taken in
 	Ignored                // known already, or older than the state held
 	Waiting                // kept until the fetch ends
-	Lost                   // something is missing: catch up from Seq, or reset
+	Lost                   // something is missing: catch up from Seq if that is possible, else load a baseline
 )
 
 // maxWaiting bounds what waits for a fetch, in bytes of text and operations; a
@@ -78,7 +78,7 @@ func (r *Replica) Reset(m *Reset) Outcome {
 func (r *Replica) Ops(m *Ops) Outcome {
 	switch {
 	case !r.ready || m.Epoch != r.epoch:
-		return Lost
+		return Lost // a baseline comes or has to be asked for
 	case m.Seq <= r.seq:
 		return Ignored
 	case r.fetching > 0 || r.lost:
@@ -161,7 +161,9 @@ func (r *Replica) follow(b *Batch) Outcome {
 	res := r.transcript.Apply(b.Ops)
 	r.seq = b.Seq
 	if res.Gap != nil && b.Seq > r.healed {
-		r.lost = true
+		// The state differs from the server's; only a baseline mends that.
+		r.ready = false
+		r.drop()
 		return Lost
 	}
 	return Applied
