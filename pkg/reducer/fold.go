@@ -83,6 +83,7 @@ func (f *Fold) Recover(eventType string) []Op {
 		Key: "panic\x00" + eventType, Level: LevelError, Event: eventType,
 		Message: "an event of type " + eventType + " could not be folded and was left out",
 	})
+	f.settle()
 	f.slab = f.slab[:f.start:f.start]
 	f.reset()
 	ops := f.foldBatch.end()

@@ -1,6 +1,9 @@
 package reducer
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Each function here changes the state and emits the operation that says so,
 // so that the operations applied in order always give the state.
@@ -14,9 +17,7 @@ func (f *Fold) putTurn(t *foldTurn, h Turn) {
 	f.stats.turnChanged(t.head, &h)
 	t.head = &h
 	f.resize(&t.size, f.jsonSize(&h))
-	if h.State != TurnRunning {
-		f.closable(t)
-	}
+	f.tally(t)
 	f.push(OpTurnUpsert).Turn = &h
 }
 
@@ -29,9 +30,7 @@ func (f *Fold) putStep(s *foldStep, h Step) {
 	f.stats.stepChanged(s.head, &h)
 	s.head = &h
 	f.resize(&s.size, f.jsonSize(&h))
-	if h.State != StepRunning {
-		f.closable(s.turn)
-	}
+	f.tallyStep(s)
 	op := f.push(OpStepUpsert)
 	op.TurnID, op.Step = s.turn.head.TurnID, &h
 }
@@ -70,18 +69,21 @@ func (f *Fold) busyTool(fr *foldFrame, was, is bool) {
 	case is && !was:
 		fr.step.busy++
 		fr.step.turn.busy++
+		f.tally(fr.step.turn)
+		f.tallyStep(fr.step)
 		f.stats.RunningTools++
 	case was && !is:
 		fr.step.busy--
-		f.idle(fr.step.turn)
+		f.release(fr.step.turn)
+		f.tallyStep(fr.step)
 		f.stats.RunningTools--
 	}
 }
 
-// idle takes away one thing that kept a turn from being closed.
-func (f *Fold) idle(t *foldTurn) {
+// release takes away one thing that kept a turn from being closed.
+func (f *Fold) release(t *foldTurn) {
 	t.busy--
-	f.closable(t)
+	f.tally(t)
 }
 
 // grow appends to a frame's text and emits the append.
@@ -135,6 +137,10 @@ func (f *Fold) addTaskRef(taskID string) {
 func (f *Fold) addLoose(id string, item *foldItem) {
 	f.link(item, nil)
 	f.items[id] = item
+	if len(f.queue) > 2*f.loose+64 {
+		f.queue = slices.DeleteFunc(f.queue, func(i *foldItem) bool { return i.gone })
+	}
+	f.queue = append(f.queue, item)
 	f.loose++
 	f.due = true
 }

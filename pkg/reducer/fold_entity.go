@@ -1,11 +1,15 @@
 package reducer
 
+import "slices"
+
 // foldEntities holds tasks, interactions, attachments and prompts that are not
 // closed, and the tool frames by call id.
 type foldEntities struct {
 	tasks, interactions, attachments, prompts foldSet
 
 	calls    map[string]*foldFrame // the newest frame of a call id
+	born     uint64                // tool frames made so far
+	ends     uint64                // ends of entities so far
 	todo     *Todo
 	todoSize int
 }
@@ -33,7 +37,7 @@ type foldSet struct {
 
 type queued struct {
 	e   *foldEntity
-	end int
+	end uint64
 }
 
 // foldEntity is one entity; one of the pointers is set.
@@ -54,7 +58,7 @@ type foldEntity struct {
 	holds   *foldTurn // the turn it keeps from being closed, nil for none
 	ended   foldEnded
 	endTurn *foldTurn // the turn in which it ended
-	end     int       // counts its ends, to tell stale queue entries
+	end     uint64    // number of its last end, 0 while it is open
 }
 
 // foldEnded says whether an entity can still change, and else how long it is
@@ -97,17 +101,18 @@ func (s *foldSet) remove(e *foldEntity) {
 	if e.ended == endedOutside {
 		s.outside--
 	}
-	e.end++
+	e.end = 0
 	delete(s.byID, e.id)
 }
 
 // hold says that an open entity keeps a turn from being closed.
 func (f *Fold) hold(e *foldEntity, t *foldTurn) {
-	if e.holds != nil || t == nil {
+	if t == nil || e.holds != nil && !e.holds.gone {
 		return
 	}
 	e.holds = t
 	t.busy++
+	f.tally(t)
 }
 
 // openEntity says that an entity can change again.
@@ -118,8 +123,7 @@ func (f *Fold) openEntity(s *foldSet, e *foldEntity) {
 	if e.ended == endedInTurn {
 		e.endTurn.dropEnded(e)
 	}
-	e.ended, e.endTurn = stillOpen, nil
-	e.end++
+	e.ended, e.endTurn, e.end = stillOpen, nil, 0
 }
 
 // endEntity says that an entity has ended: it is kept with the turn that runs
@@ -132,16 +136,20 @@ func (f *Fold) endEntity(s *foldSet, e *foldEntity, t *foldTurn) {
 		return
 	}
 	if e.holds != nil {
-		f.idle(e.holds)
+		f.release(e.holds)
 		e.holds = nil
 	}
-	e.end++
+	f.ends++
+	e.end = f.ends
 	if t != nil {
 		e.ended, e.endTurn = endedInTurn, t
 		t.ended = append(t.ended, e)
 		return
 	}
 	e.ended = endedOutside
+	if len(s.queue) > 2*s.outside+64 {
+		s.queue = slices.DeleteFunc(s.queue, func(q queued) bool { return q.e.end != q.end })
+	}
 	s.queue = append(s.queue, queued{e, e.end})
 	s.outside++
 	f.due = true
@@ -161,7 +169,7 @@ func (t *foldTurn) dropEnded(e *foldEntity) {
 func (s *foldSet) oldest() *foldEntity {
 	for len(s.queue) > 0 {
 		q := s.queue[0]
-		if q.e.ended == endedOutside && q.e.end == q.end {
+		if q.e.end == q.end {
 			return q.e
 		}
 		s.queue = s.queue[1:]

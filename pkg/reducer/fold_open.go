@@ -124,6 +124,7 @@ func (f *Fold) flushFrame(fr *foldFrame) {
 		fr.growing = true
 	}
 	fr.step.open = nil
+	f.tallyStep(fr.step)
 	f.putFrame(fr, fr.now())
 	fr.text = foldText{}
 }

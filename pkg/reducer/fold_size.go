@@ -17,3 +17,6 @@ func (f *Fold) jsonSize(v jsonAppender) int {
 	f.buf = v.AppendJSON(f.buf[:0])
 	return len(f.buf)
 }
+
+// Kept returns the size of what is kept, as JSON.
+func (f *Fold) Kept() int { return f.bytes }

@@ -150,6 +150,7 @@ func (f *Fold) voidFrame(fr *foldFrame) {
 		if fr.step.open == fr {
 			fr.step.open = nil
 			f.forget(fr)
+			f.tallyStep(fr.step)
 		}
 	default:
 		return

@@ -115,6 +115,7 @@ func (f *Fold) openFrame(s *foldStep, kind FrameKind) *foldFrame {
 	f.putFrame(fr, *fr.head)
 	s.open = fr
 	f.open = append(f.open, fr)
+	f.tallyStep(s)
 	return fr
 }
 
@@ -198,6 +199,7 @@ func (f *Fold) closeFrame(fr *foldFrame, w whole) {
 	if s.open == fr {
 		s.open = nil
 		f.forget(fr)
+		f.tallyStep(s)
 	}
 	f.putFrame(fr, h)
 	fr.text = foldText{}

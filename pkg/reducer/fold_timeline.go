@@ -11,6 +11,7 @@ type foldTimeline struct {
 	first, last *foldItem
 	items       map[string]*foldItem // markers and task references by id
 	loose       int                  // markers and task references held
+	queue       []*foldItem          // of these, in their order; may hold some that are gone
 	turns       []*foldTurn          // by ordinal
 
 	current *foldTurn // what an event without turnId is about
@@ -41,6 +42,7 @@ type foldItem struct {
 	marker     *Marker
 	ref        *TaskRef
 	size       int
+	gone       bool
 }
 
 // foldTurn is a turn that is held. The header was handed out and is replaced,
@@ -60,6 +62,10 @@ type foldTurn struct {
 	busy    int           // running tools and tasks, pending interactions
 	ended   []*foldEntity // entities that ended in it
 	size    int           // of the header
+
+	idle      bool        // could be closed
+	idleSteps []*foldStep // that could be closed, by number
+	gone      bool        // closed or undone: what still refers to it has no effect
 }
 
 // foldStep is a step that is held.
@@ -72,6 +78,7 @@ type foldStep struct {
 	busy   int        // running tools
 	loop   bool       // made by, or completed with, an assistant message fact
 	size   int        // of the header
+	idle   bool       // could be closed
 }
 
 // foldFrame is a frame that is held. While text grows, head.Text is stale and
@@ -83,7 +90,8 @@ type foldFrame struct {
 	growing bool     // text is ahead of head
 	void    bool     // emptied by a retry
 	older   *foldFrame
-	size    int // of head
+	born    uint64 // tool frames are numbered as they are made
+	size    int    // of head
 }
 
 func turnID(ordinal int) string { return "t" + strconv.Itoa(ordinal) }
@@ -166,14 +174,26 @@ func (t *foldTimeline) before(item *foldItem) int {
 	return t.next
 }
 
-// after is the ordinal of the turn an item follows, -1 for none.
+// after is the ordinal of the turn an item follows, held or closed, -1 for
+// none.
 func (t *foldTimeline) after(item *foldItem) int {
-	for ; item != nil; item = item.prev {
-		if item.turn != nil {
-			return item.turn.head.Ordinal
+	for prev := item; prev != nil; prev = prev.prev {
+		if prev.turn != nil {
+			return prev.turn.head.Ordinal
 		}
 	}
-	return -1
+	return t.closed.below(t.before(item))
+}
+
+// oldestLoose returns the first marker or task reference, nil for none.
+func (t *foldTimeline) oldestLoose() *foldItem {
+	for len(t.queue) > 0 && t.queue[0].gone {
+		t.queue = t.queue[1:]
+	}
+	if len(t.queue) == 0 {
+		return nil
+	}
+	return t.queue[0]
 }
 
 // findStep returns the held step with that number.

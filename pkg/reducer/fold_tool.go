@@ -35,7 +35,8 @@ func (f *Fold) newCall(s *foldStep, id string) *foldFrame {
 	for mayCollide(id) && s.frame(frameID) != nil {
 		frameID += "'"
 	}
-	fr := &foldFrame{step: s, older: f.calls[id]}
+	f.born++
+	fr := &foldFrame{step: s, older: f.calls[id], born: f.born}
 	fr.head = &Frame{Kind: FrameTool, FrameID: frameID, ToolCallID: id, State: ToolRunning}
 	s.frames = append(s.frames, fr)
 	f.calls[id] = fr

@@ -1,7 +1,5 @@
 package reducer
 
-import "strconv"
-
 // maxRemove is the number of ids above which an undo is told by a reset.
 const maxRemove = 1000
 
@@ -137,6 +135,7 @@ func (f *Fold) dropItems(first *foldItem) (ids []string) {
 func (f *Fold) dropItem(item *foldItem) {
 	f.unlink(item)
 	f.resize(&item.size, 0)
+	item.gone = true
 	switch {
 	case item.turn != nil:
 		f.dropTurn(item.turn)
@@ -159,6 +158,8 @@ func (f *Fold) forgetTurn(t *foldTurn, calls map[string]bool) {
 		f.dropEntity(e)
 	}
 	t.ended = nil
+	t.gone = true
+	f.untally(t)
 }
 
 // forgetStep takes out the frames of a step.
@@ -177,6 +178,11 @@ func (f *Fold) forgetStep(s *foldStep, calls map[string]bool) {
 		f.dropCall(fr)
 	}
 	f.resize(&s.size, 0)
+	if s.open != nil {
+		f.forget(s.open)
+		s.open = nil
+	}
+	f.untallyStep(s)
 }
 
 // dropCall takes a tool frame out of the chain of its call id.
@@ -206,7 +212,7 @@ func (f *Fold) dropInteraction(e *foldEntity) {
 		e.endTurn.dropEnded(e)
 	}
 	if e.holds != nil {
-		f.idle(e.holds)
+		f.release(e.holds)
 		e.holds = nil
 	}
 	f.resize(&e.size, 0)
@@ -271,6 +277,16 @@ func (c *closedTurns) add(n int, user bool) {
 	}
 }
 
+// below returns the largest ordinal below n, -1 for none.
+func (c *closedTurns) below(n int) int {
+	for i := len(c.runs) - 1; i >= 0; i-- {
+		if r := c.runs[i]; r.first < n {
+			return min(r.last, n-1)
+		}
+	}
+	return -1
+}
+
 // dropFrom removes the ordinals from one on and returns how many they were.
 func (c *closedTurns) dropFrom(from int) (n int) {
 	for len(c.runs) > 0 {
@@ -319,9 +335,4 @@ func (w *closedWalk) skipTo(low int) {
 	if w.ok = len(w.runs) > 0; w.ok {
 		w.top = w.run().last
 	}
-}
-
-// number is a payload of one number.
-func number(name string, n int) Raw {
-	return Raw(append(strconv.AppendInt([]byte(`{"`+name+`":`), int64(n), 10), '}'))
 }
