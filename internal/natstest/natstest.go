@@ -4,6 +4,7 @@ package natstest
 import (
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -54,6 +55,7 @@ type Node struct {
 	mu   sync.Mutex // guards node
 	node *natsnode.Node
 
+	url string
 	nc  *nats.Conn
 	js  jetstream.JetStream
 	top topology.Topology
@@ -73,10 +75,9 @@ func StartNode(t testing.TB, opts ...Option) *Node {
 	n := &Node{t: t, cfg: s.cfg, plan: s.plan}
 	n.Start()
 	t.Cleanup(n.Stop)
-	if s.cfg.Listen != natsnode.ListenNone { // keep the port over restarts
-		_, port, err := net.SplitHostPort(n.URL()[len("nats://"):])
-		check(t, err)
-		n.cfg.Listen = "127.0.0.1:" + port
+	n.url = n.node.ClientURL()
+	if n.url != "" { // keep the port over restarts
+		n.cfg.Listen = strings.TrimPrefix(n.url, "nats://")
 	}
 	n.nc = n.Connect()
 	js, err := jetstream.New(n.nc)
@@ -99,12 +100,9 @@ func (n *Node) Topology() topology.Topology { return n.top }
 // StoreDir is the server's directory.
 func (n *Node) StoreDir() string { return n.cfg.StoreDir }
 
-// URL is the address for clients outside of the process.
-func (n *Node) URL() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.node.ClientURL()
-}
+// URL is the address for clients that use a socket; it stays the same over
+// restarts.
+func (n *Node) URL() string { return n.url }
 
 // Connect opens a connection of its own, closed when the test ends.
 func (n *Node) Connect(opts ...nats.Option) *nats.Conn {
