@@ -114,7 +114,7 @@ func (p *Publisher) Emit(ctx context.Context, payload events.Payload) error {
 	if err != nil {
 		return fmt.Errorf("emit: %w", err)
 	}
-	return p.EmitEvent(ctx, &events.Event{Type: payload.EventType(), Payload: data})
+	return p.emit(ctx, &events.Event{Type: payload.EventType(), Payload: data}, nil)
 }
 
 // EmitEvent takes an event with fields of the caller's choice: step, reference
@@ -122,23 +122,28 @@ func (p *Publisher) Emit(ctx context.Context, payload events.Payload) error {
 // timestamp are added when absent. It keeps no reference to ev.
 func (p *Publisher) EmitEvent(ctx context.Context, ev *events.Event) error {
 	e := *ev
-	e.Session, e.Agent = p.out.session, p.out.agent
+	e.RunID, e.N = p.Run(), 1 // what Validate wants to see; emit sets them
+	return p.emit(ctx, &e, e.Validate())
+}
+
+// emit owns e. problem is what is wrong with it, if anything.
+func (p *Publisher) emit(ctx context.Context, e *events.Event, problem error) error {
 	var skipped error
 	err := p.out.put(ctx, func() (entry, error) {
-		en, reason, err := p.encode(&e)
+		en, reason, err := p.encode(e, problem)
 		skipped = reason
 		return en, err
 	}, func() { p.admitted(e.Type) })
 	if err != nil {
-		return fmt.Errorf("emit %s: %w", ev.Type, err)
+		return fmt.Errorf("emit %s: %w", e.Type, err)
 	}
 	return skipped
 }
 
 // encode gives the event its place in the run. It is called with the outbox's
-// lock held and changes nothing: the event may not fit yet.
-func (p *Publisher) encode(e *events.Event) (en entry, skipped, err error) {
-	e.RunID, e.N = p.run, p.n+1
+// lock held and counts nothing: the event may not fit yet.
+func (p *Publisher) encode(e *events.Event, problem error) (en entry, skipped, err error) {
+	e.Session, e.Agent, e.RunID, e.N = p.out.session, p.out.agent, p.run, p.n+1
 	if e.ID == "" {
 		id, err := uuid.NewV7FromReader(p.random)
 		if err != nil {
@@ -147,9 +152,9 @@ func (p *Publisher) encode(e *events.Event) (en entry, skipped, err error) {
 		e.ID = id.String()
 	}
 	if e.Timestamp == "" {
-		e.Timestamp = p.now().UTC().Format("2006-01-02T15:04:05.000000Z")
+		e.Timestamp = p.now().UTC().Format(events.TimeFormat)
 	}
-	data, skipped, err := encode(e)
+	data, skipped, err := encode(e, problem)
 	return entry{data: data, run: p.run, counted: true}, skipped, err
 }
 

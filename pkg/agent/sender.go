@@ -90,7 +90,7 @@ func (s *Sender) entry(e *events.Event) (en entry, skipped, err error) {
 		e.ID = id.String()
 	}
 	en = entry{run: e.RunID, counted: e.N > 0}
-	en.data, skipped, err = encode(e)
+	en.data, skipped, err = encode(e, e.Validate())
 	if e.N == 0 {
 		en.msgID = messageID(e)
 		err = errors.Join(err, skipped)

@@ -7,29 +7,24 @@ import (
 )
 
 // encode encodes an event, or steno.skipped in its place when no reader would
-// accept it; skipped then says why and wraps ErrSkipped. It fails when not
-// even that can be stored.
-func encode(e *events.Event) (data []byte, skipped, err error) {
-	data = events.AppendEvent(make([]byte, 0, 384+len(e.Payload)+len(e.Labels)), e)
-	problem := check(e, data)
+// accept it; skipped then says why and wraps ErrSkipped. problem is what the
+// caller found wrong already. It fails when not even that can be stored.
+func encode(e *events.Event, problem error) (data []byte, skipped, err error) {
 	if problem == nil {
-		return data, nil, nil
+		data = events.AppendEvent(make([]byte, 0, 384+len(e.Payload)+len(e.Labels)), e)
+		if problem = readable(data); problem == nil {
+			return data, nil, nil
+		}
 	}
-	skipped = fmt.Errorf("%w: %w", ErrSkipped, problem)
-	if data, err = skippedEvent(e, problem.Error()); err != nil {
-		return nil, nil, err
-	}
-	return data, skipped, nil
+	data, err = skippedEvent(e, problem.Error())
+	return data, fmt.Errorf("%w: %w", ErrSkipped, problem), err
 }
 
-// check reads the event as every reader will. Decode leaves data as it is:
+// readable reads the event as every reader will. It leaves data as it is:
 // AppendEvent wrote it without line breaks.
-func check(e *events.Event, data []byte) error {
-	if err := e.Validate(); err != nil {
-		return err
-	}
-	var read events.Event
-	return events.Decode(data, &read)
+func readable(data []byte) error {
+	var ev events.Event
+	return events.Decode(data, &ev)
 }
 
 // skip makes steno.skipped of an event that the server refused for good.
@@ -62,6 +57,9 @@ func skippedEvent(ev *events.Event, reason string) ([]byte, error) {
 	if _, ok := ev.Time(); !ok {
 		e.Timestamp = "" // readers take the stored time
 	}
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
 	data := events.AppendEvent(nil, &e)
-	return data, check(&e, data)
+	return data, readable(data)
 }

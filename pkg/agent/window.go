@@ -185,25 +185,3 @@ func (w *window) replace(i uint64, data []byte) {
 	}
 	e.data = data
 }
-
-// fifo is a queue on a slice that moves its elements seldom.
-type fifo[T any] struct {
-	items []T
-	head  int
-}
-
-func (f *fifo[T]) len() int    { return len(f.items) - f.head }
-func (f *fifo[T]) at(i int) *T { return &f.items[f.head+i] }
-func (f *fifo[T]) push(v T)    { f.items = append(f.items, v) }
-func (f *fifo[T]) pop() (v T) {
-	v, f.items[f.head] = f.items[f.head], v
-	f.head++
-	if f.head == len(f.items) {
-		f.items, f.head = f.items[:0], 0
-	} else if f.head >= 1024 && f.head > len(f.items)/2 {
-		n := copy(f.items, f.items[f.head:])
-		clear(f.items[n:])
-		f.items, f.head = f.items[:n], 0
-	}
-	return v
-}
