@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stenohq/steno/pkg/fold"
@@ -23,7 +22,7 @@ const epoch = 1767225600000
 // operations applied by a reader give the fold's snapshot, and a fold that
 // goes on from a checkpoint does the same.
 type world struct {
-	t       testing.TB
+	t       tester
 	live    *fold.Agent
 	reader  *reducer.Transcript
 	batches []fold.Batch
@@ -31,7 +30,7 @@ type world struct {
 	split   bool // also go through a checkpoint before every record
 }
 
-func newWorld(t testing.TB) *world {
+func newWorld(t tester) *world {
 	w := &world{t: t, reader: reducer.NewTranscript("main"), split: true}
 	w.live = fold.New("s-1", "main", fold.WithSink(w))
 	return w
@@ -41,7 +40,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) Close(reducer.Closed) { w.closed = true }
 
 // Gone is the other half of fold.Sink.
-func (w *world) Gone(int) {}
+func (w *world) Gone(int) { w.closed = true }
 
 // ev makes an envelope. Extra members are given as JSON, `"run_id":"r"`.
 func ev(typ, payload string, extra ...string) string {
@@ -87,7 +86,9 @@ func (w *world) record(rec fold.Record) fold.Batch {
 	if gap := w.reader.Apply(b.Ops).Gap; gap != nil {
 		w.t.Fatalf("record %d: gap %+v", rec.Seq, *gap)
 	}
-	if !w.closed {
+	if w.closed {
+		checkKept(w.t, w.live.Snapshot(-1), w.reader.Snapshot(-1))
+	} else {
 		if a, b := snapJSON(w.reader.Snapshot(-1)), snapJSON(w.live.Snapshot(-1)); a != b {
 			w.t.Fatalf("record %d: the reader has\n%s\nthe fold has\n%s\nafter %s", rec.Seq, a, b, opsJSON(w.last().Ops))
 		}
@@ -160,7 +161,7 @@ func or(s, other string) string {
 	return s
 }
 
-func lookup(t testing.TB, doc, path string) string {
+func lookup(t tester, doc, path string) string {
 	t.Helper()
 	var v any
 	d := json.NewDecoder(strings.NewReader(doc))
@@ -228,4 +229,12 @@ func quoted(v any) string {
 		panic(fmt.Sprint(err))
 	}
 	return string(out)
+}
+
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
 }

@@ -69,14 +69,17 @@ func (c *foldCoder) alias(a *foldAlias) {
 }
 
 func (c *foldCoder) names(n *foldNames) {
-	codeList(c, &n.order, c.text)
-	for _, name := range n.order {
-		to := n.to[name]
+	if c.decode {
+		n.to = map[string]string{}
+	}
+	codeList(c, &n.order, func(name *string) {
+		c.text(name)
+		to := n.to[*name]
 		c.text(&to)
 		if c.decode {
-			n.set(name, to)
+			n.to[*name] = to
 		}
-	}
+	})
 }
 
 // codeItems codes the timeline.
