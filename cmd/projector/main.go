@@ -1,0 +1,16 @@
+// Command projector runs Steno's projector against a NATS server.
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/stenohq/steno/cmd/internal/cli"
+)
+
+func main() {
+	ctx, stop := cli.Signals(context.Background())
+	code := run(ctx, os.Args[1:], cli.Process())
+	stop()
+	os.Exit(code)
+}
