@@ -55,10 +55,11 @@ type Gateway struct {
 	queries   *Queries
 	routes    map[string]map[string]handler
 
-	mu     sync.Mutex // guards what follows
-	life   context.Context
-	ending bool
-	guests sync.WaitGroup // long-lived answers: WebSockets and event streams
+	mu          sync.Mutex // guards what follows
+	life        context.Context
+	ending      bool
+	connections int            // WebSockets and event streams
+	guests      sync.WaitGroup // the same
 }
 
 // errStopping is why long-lived answers end when Run does.
@@ -172,6 +173,14 @@ func (g *Gateway) enter() (life context.Context, done func(), ok bool) {
 	if g.life == nil || g.ending {
 		return nil, nil, false
 	}
+	g.connections++
 	g.guests.Add(1)
-	return g.life, g.guests.Done, true
+	return g.life, g.leave, true
+}
+
+func (g *Gateway) leave() {
+	g.mu.Lock()
+	g.connections--
+	g.mu.Unlock()
+	g.guests.Done()
 }
