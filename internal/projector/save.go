@@ -1,0 +1,180 @@
+package projector
+
+import (
+	"errors"
+	"time"
+
+	"github.com/stenohq/steno/internal/slots"
+	"github.com/stenohq/steno/internal/statestore"
+)
+
+// commit is a commit under way. Exactly one of agents[i] and sessions[i] is
+// set, for groups[i].
+type commit struct {
+	agents   []*agent
+	sessions []*session
+	sizes    []int // of the heads
+	rows     [][]byte
+	groups   []slots.Group
+	ckpt     *slots.Checkpoint
+
+	results []slots.Result
+	err     error
+}
+
+func (c *commit) add(a *agent, s *session, g slots.Group, size int, row []byte) {
+	c.agents, c.sessions = append(c.agents, a), append(c.sessions, s)
+	c.groups, c.sizes, c.rows = append(c.groups, g), append(c.sizes, size), append(c.rows, row)
+}
+
+// gather makes a commit of what is due; nil when nothing is. all takes
+// everything that is unsaved, due or not.
+func (w *worker) gather(now time.Time, all bool) (*commit, error) {
+	c := &commit{}
+	raw := 0
+	for _, a := range w.agents {
+		due := a.due(&w.limits, now) || all && a.fold != nil && !a.inCommit && a.unsaved > 0
+		if !due || raw > w.limits.CommitSize {
+			continue
+		}
+		value, size, err := a.encode()
+		if err != nil {
+			return nil, err
+		}
+		raw += len(value)
+		c.add(a, nil, w.headGroup(a, value), size, nil)
+		a.begin(now)
+		// Heads are looked for where there is a row.
+		if a.session.rowRev == nil {
+			a.session.dirty, a.session.urgent = true, true
+		}
+	}
+	for _, s := range w.sessions {
+		if !s.due(&w.limits, now) && !(all && s.dirty && !s.inCommit && len(s.missing) == 0) {
+			continue
+		}
+		value, err := s.encode()
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			c.add(nil, s, rowGroup(s, value), 0, value)
+			s.inCommit = true
+		}
+		s.dirty, s.urgent, s.saved = false, false, now
+	}
+	ckpt := w.checkpoint(c)
+	moved := ckpt != w.ckpt
+	if len(c.groups) == 0 && !(moved && (all || now.Sub(w.ckptAt) >= w.limits.HeadAge)) {
+		return nil, nil
+	}
+	if moved {
+		c.ckpt = &ckpt
+	}
+	return c, nil
+}
+
+// encode is the agent's head, or its position while the head is too large, and
+// the head's size.
+func (a *agent) encode() ([]byte, int, error) {
+	head := a.fold.Encode().Head
+	if a.tooLarge > 0 && len(head) >= a.tooLarge {
+		// Not worth another refusal before it has shrunk.
+		value, err := encodePosition(a.fold)
+		return value, len(head), err
+	}
+	a.tooLarge = 0
+	return head, len(head), nil
+}
+
+func (w *worker) headGroup(a *agent, value []byte) slots.Group {
+	return slots.Group{Writes: []statestore.Write{{Key: w.headKey(a.key), Value: value, Expect: a.headRev}}}
+}
+
+func rowGroup(s *session, value []byte) slots.Group {
+	return slots.Group{Writes: []statestore.Write{{Key: statestore.IndexKey(s.id.Token()), Value: value, Expect: s.rowRev}}}
+}
+
+// begin notes that the head as it is now is being saved.
+func (a *agent) begin(now time.Time) {
+	a.inCommit, a.committing, a.unsaved = true, a.unsaved, 0
+	a.saved, a.events, a.bytes, a.urgent, a.rewrite = now, 0, 0, false, false
+}
+
+// checkpoint is how far the slot is saved once c is written.
+func (w *worker) checkpoint(c *commit) slots.Checkpoint {
+	in := make(map[*agent]bool, len(c.agents))
+	for _, a := range c.agents {
+		in[a] = true
+	}
+	ckpt := w.ckpt
+	ckpt.Stream, ckpt.Created = w.stream.Name, w.stream.Created
+	upTo := w.pos
+	for _, a := range w.agents {
+		low := a.lowest()
+		if in[a] {
+			low = a.unsaved
+		}
+		if low > 0 {
+			upTo = min(upTo, low-1)
+		}
+	}
+	ckpt.StreamSeq = max(ckpt.StreamSeq, upTo)
+	ckpt.Fold = w.foldVersion
+	return ckpt
+}
+
+// written takes in what became of a commit.
+func (w *worker) written(c *commit) error {
+	if c.err != nil {
+		return c.err
+	}
+	complete := true
+	for i, r := range c.results {
+		if r.Err != nil {
+			complete = false
+		}
+		if a := c.agents[i]; a != nil {
+			w.headWritten(a, r, c.sizes[i])
+		} else if err := w.rowWritten(c.sessions[i], r, c.rows[i]); err != nil {
+			return err
+		}
+	}
+	if c.ckpt != nil && complete {
+		w.ckpt, w.ckptAt = *c.ckpt, w.now()
+	}
+	return nil
+}
+
+func (w *worker) headWritten(a *agent, r slots.Result, size int) {
+	committed := a.committing
+	a.inCommit, a.committing = false, 0
+	if r.Err == nil {
+		a.headRev, a.headSize = r.Revs[0], size
+		return
+	}
+	// The saved head is as it was.
+	if committed > 0 {
+		a.unsaved = committed
+	}
+	a.rewrite = true
+	if errors.Is(r.Err, statestore.ErrTooLarge) {
+		w.log.Warn("head is too large: its position is saved instead", "session", a.key.session, "agent", a.agent, "bytes", size)
+		a.tooLarge = size
+		return
+	}
+	w.log.Warn("head was changed by somebody else: it is loaded again", "session", a.key.session, "agent", a.agent, "error", r.Err)
+	a.fold = nil
+	w.refold.ask(a.key, a.seen)
+}
+
+// rowWritten ends the slot when somebody else wrote the row: what else is in
+// memory may be as wrong.
+func (w *worker) rowWritten(s *session, r slots.Result, row []byte) error {
+	s.inCommit = false
+	if r.Err != nil {
+		return r.Err
+	}
+	s.rowRev, s.row = r.Revs[0], row
+	return nil
+}
