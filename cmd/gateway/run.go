@@ -21,12 +21,12 @@ func run(ctx context.Context, args []string, world cli.IO) int {
 			cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:7777", "address to serve on")
 			cmd.Flags().BoolVar(&insecure, "insecure", false, "serve without access control on an address that others reach")
 		},
-		Part: func(ctx context.Context, b *stack.Backend, _ string, log *slog.Logger) (stack.Part, string, func() error, error) {
+		Part: func(ctx context.Context, b *stack.Backend, _ string, log *slog.Logger) (stack.Part, string, error) {
 			ln, err := stack.Listen(ctx, listen, insecure)
 			if err != nil {
-				return stack.Part{}, "", nil, err
+				return stack.Part{}, "", err
 			}
-			return b.Gateway(ln, nil, log), " gateway=" + stack.URL(ln), nil, nil
+			return b.Gateway(ln, nil, log), " gateway=" + stack.URL(ln), nil
 		},
 	}
 	return cli.Execute(ctx, role.Command(), args, world)

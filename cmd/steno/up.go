@@ -90,11 +90,7 @@ func (o *upOptions) run(ctx context.Context, stdout, stderr io.Writer, world cli
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	parts, done, err := o.parts(b, parts, roles, data, ln, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
+	parts = o.parts(b, parts, roles, data, ln, log)
 	return stack.Run(ctx, parts, func() { fmt.Fprintln(stdout, o.readyLine(b, ln, data)) })
 }
 

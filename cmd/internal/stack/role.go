@@ -17,8 +17,8 @@ type Role struct {
 	Example string
 	// Flags adds the role's own flags.
 	Flags func(*cobra.Command)
-	// Part makes the service; done is called when it has ended.
-	Part func(ctx context.Context, b *Backend, name string, log *slog.Logger) (part Part, ready string, done func() error, err error)
+	// Part makes the service and says what its ready line tells.
+	Part func(ctx context.Context, b *Backend, name string, log *slog.Logger) (part Part, ready string, err error)
 }
 
 // Command is the role's command line.
@@ -31,9 +31,6 @@ func (r Role) Command() *cobra.Command {
 			log, err := cli.Logger(cmd.ErrOrStderr(), level)
 			if err != nil {
 				return err
-			}
-			if name == "" {
-				name = MemberName()
 			}
 			return r.run(cmd, &server, name, health, log)
 		},
@@ -49,23 +46,16 @@ func (r Role) Command() *cobra.Command {
 	return cmd
 }
 
-func (r Role) run(cmd *cobra.Command, server *Server, name, health string, log *slog.Logger) (err error) {
+func (r Role) run(cmd *cobra.Command, server *Server, name, health string, log *slog.Logger) error {
 	ctx := cmd.Context()
 	b, closeConn, err := Prepare(ctx, server, r.Name, log)
 	if err != nil {
 		return err
 	}
 	defer closeConn()
-	part, ready, done, err := r.Part(ctx, b, name, log)
+	part, ready, err := r.Part(ctx, b, name, log)
 	if err != nil {
 		return err
-	}
-	if done != nil {
-		defer func() {
-			if end := done(); err == nil {
-				err = end
-			}
-		}()
 	}
 	watched := []Part{part}
 	parts := append(watched, Part{
@@ -73,6 +63,6 @@ func (r Role) run(cmd *cobra.Command, server *Server, name, health string, log *
 		Run: func(ctx context.Context) error { return Health(ctx, health, watched) },
 	})
 	return Run(ctx, parts, func() {
-		fmt.Fprintf(cmd.OutOrStdout(), "ready %s name=%s%s\n", r.Name, name, ready)
+		fmt.Fprintf(cmd.OutOrStdout(), "ready %s%s\n", r.Name, ready)
 	})
 }

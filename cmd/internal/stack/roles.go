@@ -16,6 +16,7 @@ import (
 	"github.com/stenohq/steno/internal/gateway"
 	"github.com/stenohq/steno/internal/natsnode/query"
 	"github.com/stenohq/steno/internal/projector"
+	"github.com/stenohq/steno/internal/recorder"
 	"github.com/stenohq/steno/web"
 )
 
@@ -42,6 +43,14 @@ func MemberName() string {
 func (b *Backend) Projector(name string, log *slog.Logger) Part {
 	s := projector.New(projector.Deps{Log: b.Log, Store: b.State, Members: b.Members, Logger: log}, projector.Config{Name: name})
 	return Part{Name: "projector", Run: s.Run, Ready: s.Ready}
+}
+
+// Recorder is the recorder of a data directory. Its name is the directory's
+// own unless one is given.
+func (b *Backend) Recorder(name, dir string, log *slog.Logger) Part {
+	s := recorder.New(recorder.Deps{Log: b.Log, Store: b.State, Members: b.Members, Logger: log},
+		recorder.Config{Dir: dir, TopologyID: b.Topology.ID, Name: name})
+	return Part{Name: "recorder", Run: s.Run, Ready: s.Ready}
 }
 
 // Gateway is the gateway on a listener, which it takes over, with the answers
