@@ -20,7 +20,7 @@ func (named) Locate(path string) (Source, error) {
 func logFile(t *testing.T, dir, name, session, id string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	line := `{"type":"a","id":"` + id + `","s":"` + session + `","t":"2026-01-01T00:00:00Z"}` + "\n"
+	line := `{"type":"a","id":"` + id + `","s":"` + session + `","t":"2026-01-01T00:00:00Z"}` + "\n" + `{"type":"b"}` + "\n"
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +64,17 @@ func TestPlanSharedSession(t *testing.T) {
 	if got["x.jsonl"] != "T" || got["y.jsonl"] == "T" {
 		t.Errorf("session T: %v", got)
 	}
+	for _, j := range jobs { // the run that was planned is the one that is published
+		data, err := os.ReadFile(j.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream := NewStream(j.Format, j.Source)
+		_, _ = stream.Write(data)
+		if list := stream.Events(); list[0].RunID != j.Run || list[0].Session != published(j) {
+			t.Errorf("%s: planned run %s and session %s, published %s and %s", j.Path, j.Run, published(j), list[0].RunID, list[0].Session)
+		}
+	}
 	again, _, err := p.Plan(t.Context(), []string{dir})
 	if err != nil || len(again) != 0 {
 		t.Errorf("planned again: %v, %v", again, err)
@@ -81,7 +92,7 @@ func TestPlanAsksTheLog(t *testing.T) {
 	logFile(t, dir, "x.jsonl", "T", "1")
 	y := logFile(t, dir, "y.jsonl", "T", "2")
 	log := newMemory()
-	list, _ := feed(`{"type":"a","id":"2","s":"T","t":"2026-01-01T00:00:00Z"}`)
+	list, _ := feed(`{"type":"a","id":"2","s":"T","t":"2026-01-01T00:00:00Z"}`, `{"type":"b"}`)
 	if err := NewFeed(log).Send(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func (s *Stream) record(number int, raw []byte) {
 	s.index++
 	s.hash = sha256.Sum256(raw)
 	if s.first == nil {
-		s.first = s.hash[:]
+		s.first = bytes.Clone(s.hash[:])
 	}
 	out := &Output{stream: s, origin: &Origin{Line: number, Index: s.index}}
 	s.dec.Record(Record{Line: number, Index: s.index, Raw: raw}, out)

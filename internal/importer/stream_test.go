@@ -102,6 +102,12 @@ func TestRunIsOfTheContent(t *testing.T) {
 	if a[0].RunID == d[0].RunID {
 		t.Error("another first line has the same run")
 	}
+	// Also where the first record has to wait for a later one.
+	e, _ := feed(`{"type":"a","id":"0"}`, line)
+	f, _ := feed(`{"type":"a","id":"0"}`, `{"type":"a","id":"9"}`, line)
+	if e[0].RunID != f[0].RunID || e[0].RunID == a[0].RunID {
+		t.Error("the run is not that of the first record")
+	}
 }
 
 func TestFit(t *testing.T) {
