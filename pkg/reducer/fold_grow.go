@@ -28,6 +28,10 @@ func (t *foldText) reset(s string) {
 // add appends well-formed text and returns it as part of the buffer.
 func (t *foldText) add(chunk string) string {
 	start := t.sb.Len()
+	if start+len(chunk) > t.sb.Cap() {
+		// Twice as much each time: the text is copied twice in all.
+		t.sb.Grow(max(len(chunk), min(start, maxText-start)))
+	}
 	t.sb.WriteString(chunk)
 	t.units += UTF16Len(chunk)
 	return t.sb.String()[start:]
