@@ -94,8 +94,13 @@ func (a *Agent) Add(m Message) (bool, error) {
 	}
 	if a.streamSeq == 0 && a.seen < a.seq {
 		// The log was recorded from another incarnation of the stream, which
-		// was made from it: the numbers are the same.
-		a.seen++
+		// this one was made from: the numbers are the same.
+		if m.StreamSeq <= a.mark.StreamSeq {
+			return false, nil
+		}
+		if a.seen++; a.seen == a.seq {
+			a.streamSeq = m.StreamSeq
+		}
 		a.mark = Anchor{Part: a.part, Seq: a.seen, Stream: a.stream, StreamSeq: m.StreamSeq}
 		return false, nil
 	}

@@ -49,8 +49,9 @@ type opener struct {
 	d      *Dir
 	dir    string
 	req    *OpenRequest
-	before ending // of the last finished part
-	num    int    // of the last finished part
+	parts  []partFile // that are finished
+	before *ending    // where they end, once it was asked for
+	num    int        // of the last one
 	end    ending
 	report Repair
 }
@@ -69,21 +70,25 @@ func (o *opener) open(ctx context.Context) (*Agent, error) {
 	if exists {
 		parts = parts[:len(parts)-1]
 	}
-	if len(parts) > 0 {
-		if err := o.endOfPart(parts[len(parts)-1]); err != nil {
-			return nil, err
-		}
+	if o.parts = parts; len(parts) > 0 {
+		o.num = parts[len(parts)-1].num
 	}
 	if exists {
 		if exists, err = o.openPart(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if !exists && o.mine() && o.req.Anchor.Seq > o.before.seq {
-		if err := o.rebuild(ctx); err != nil {
+	if !exists {
+		before, err := o.finished()
+		if err != nil {
 			return nil, err
 		}
-		exists = true
+		if o.mine() && o.req.Anchor.Seq > before.seq {
+			if err := o.rebuild(ctx); err != nil {
+				return nil, err
+			}
+			exists = true
+		}
 	}
 	return o.agent(exists)
 }
@@ -99,19 +104,36 @@ func (o *opener) anchor() *Anchor {
 	return nil
 }
 
-// endOfPart learns where a finished part ends.
-func (o *opener) endOfPart(p partFile) error {
+// finished learns where the finished parts end. When the last one is damaged,
+// which Verify reports, the committed position tells it too.
+func (o *opener) finished() (*ending, error) {
+	if o.before != nil {
+		return o.before, nil
+	}
+	o.before = &ending{}
+	if o.num == 0 {
+		return o.before, nil
+	}
+	p := o.parts[len(o.parts)-1]
 	r, err := openPart(o.d.fs, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Close()
 	var broken *damage
-	o.num = p.num
-	if o.before, err = check(r, nil); errors.As(err, &broken) {
-		return fmt.Errorf("finished part %s is damaged at %w: restore the file from a copy, or move it away to have it written anew", p.name, err)
+	*o.before, err = check(r, nil)
+	if !errors.As(err, &broken) {
+		return o.before, err
 	}
-	return err
+	a := o.anchor()
+	if a == nil || a.Part > p.num || a.H == (Hash{}) {
+		return nil, fmt.Errorf("%s is damaged: %w: restore the file from a copy", p.name, err)
+	}
+	o.report.Problem = fmt.Sprintf("%s is damaged: %v", p.name, err)
+	*o.before = ending{seq: a.Seq, streamSeq: a.StreamSeq, link: a.H, meta: Metadata{
+		Part: p.num, Stream: a.Stream.Name, StreamCreated: a.Stream.Created.UnixMilli(),
+	}}
+	return o.before, nil
 }
 
 // openPart checks the open file and repairs it. It returns false when there is
@@ -246,8 +268,12 @@ func (o *opener) rewrite(ctx context.Context, f ReadFile, lines []surveyed, firs
 		Session: o.req.Session, Agent: o.req.Agent, Epoch: o.req.Epoch, Part: o.num + 1, FirstSeq: first,
 		Stream: o.req.Stream.Name, StreamCreated: o.req.Stream.Created.UnixMilli(),
 	}
-	if o.num > 0 {
-		meta.FirstSeq, meta.Prev = o.before.seq+1, o.before.link
+	if o.num > 0 && !slices.ContainsFunc(lines, func(l surveyed) bool { return l.class == metadata && !l.drop }) {
+		before, err := o.finished()
+		if err != nil {
+			return err
+		}
+		meta.FirstSeq, meta.Prev = before.seq+1, before.link
 	}
 	w := rewriter{d: o.d, dir: o.dir, req: o.req, meta: meta, anchor: o.anchor(), src: f}
 	problem := o.report.Problem
@@ -269,7 +295,7 @@ func (o *opener) agent(exists bool) (*Agent, error) {
 	if exists {
 		a.part, a.durable = e.meta.Part, e.size
 	} else {
-		e = o.before
+		e = *o.before
 		a.newPart(o.num)
 		a.syncDirs = o.dirs()
 		if err := o.create(); err != nil {
