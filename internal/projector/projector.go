@@ -16,6 +16,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -145,13 +146,24 @@ func (s *Service) Ready() error {
 	return nil
 }
 
-// Held is how many agents and sessions are in memory, for metrics.
-func (s *Service) Held() (agents, sessions int) {
+// SlotStatus is where one slot stands.
+type SlotStatus struct {
+	Slot     int
+	Folded   uint64 // stream sequence of the last record folded
+	Saved    uint64 // the checkpoint
+	Pending  uint64 // records of the slot that are known to wait
+	Agents   int    // in memory
+	Sessions int    // in memory
+}
+
+// Status lists the slots of this process, by number, as of a moment ago.
+func (s *Service) Status() []SlotStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	all := make([]SlotStatus, 0, len(s.workers))
 	for _, w := range s.workers {
-		agents += int(w.heldAgents.Load())
-		sessions += int(w.heldSessions.Load())
+		all = append(all, *w.status.Load())
 	}
-	return agents, sessions
+	slices.SortFunc(all, func(a, b SlotStatus) int { return a.Slot - b.Slot })
+	return all
 }

@@ -75,6 +75,15 @@ func (p *process) kill(t testing.TB) {
 	p.end(t)
 }
 
+// held is how many agents and sessions are in memory.
+func (p *process) held() (agents, sessions int) {
+	for _, s := range p.Status() {
+		agents += s.Agents
+		sessions += s.Sessions
+	}
+	return agents, sessions
+}
+
 // gate is a process's way to the store.
 type gate struct {
 	statestore.Store
@@ -509,11 +518,11 @@ func TestIdle(t *testing.T) {
 			sessions[s] = []string{"main", "sub"}
 		}
 		time.Sleep(10 * time.Second)
-		if agents, sess := p.Held(); agents != 100 || sess != 50 {
+		if agents, sess := p.held(); agents != 100 || sess != 50 {
 			t.Errorf("holds %d agents of %d sessions", agents, sess)
 		}
 		time.Sleep(30 * time.Second)
-		if agents, sess := p.Held(); agents != 0 || sess != 0 {
+		if agents, sess := p.held(); agents != 0 || sess != 0 {
 			t.Errorf("still holds %d agents of %d sessions", agents, sess)
 		}
 		for s := range sessions {
@@ -548,7 +557,7 @@ func TestBounds(t *testing.T) {
 			sessions[s] = []string{"main"}
 		}
 		time.Sleep(10 * time.Second)
-		if agents, _ := p.Held(); agents < 40 || agents > 40+512 {
+		if agents, _ := p.held(); agents < 40 || agents > 40+512 {
 			t.Errorf("holds %d agents while nothing can be saved", agents)
 		}
 		time.Sleep(40 * time.Second)

@@ -51,9 +51,8 @@ type worker struct {
 	evicted     time.Time
 
 	// Read by others.
-	moved        atomic.Int64 // when there was progress, or nothing to do; Unix ns
-	heldAgents   atomic.Int64
-	heldSessions atomic.Int64
+	moved  atomic.Int64 // when there was progress, or nothing to do; Unix ns
+	status atomic.Pointer[SlotStatus]
 }
 
 func newWorker(s *Service, owned *slots.Owned) *worker {
@@ -63,6 +62,7 @@ func newWorker(s *Service, owned *slots.Owned) *worker {
 		agents: map[key]*agent{}, sessions: map[events.SessionID]*session{},
 	}
 	w.refold = newRefolder(w)
+	w.status.Store(&SlotStatus{Slot: w.slot})
 	w.progress()
 	return w
 }
@@ -308,7 +308,8 @@ func (w *worker) fold(ctx context.Context, r reading) error {
 // rest does what needs no hurry.
 func (w *worker) rest(underway *commit, tail eventlog.Tail) {
 	now := w.now()
-	if underway == nil && (tail.Pending() == 0 || w.full()) {
+	pending := tail.Pending()
+	if underway == nil && (pending == 0 || w.full()) {
 		w.progress()
 	}
 	if w.scanned && w.foldVersion != fold.Version && !w.anyOld() {
@@ -318,8 +319,10 @@ func (w *worker) rest(underway *commit, tail eventlog.Tail) {
 		w.evicted = now
 		w.evict(now)
 	}
-	w.heldAgents.Store(int64(len(w.agents)))
-	w.heldSessions.Store(int64(len(w.sessions)))
+	w.status.Store(&SlotStatus{
+		Slot: w.slot, Folded: w.pos, Saved: w.ckpt.StreamSeq, Pending: pending,
+		Agents: len(w.agents), Sessions: len(w.sessions),
+	})
 }
 
 // anyOld tells whether a refolded head is still to be saved.
