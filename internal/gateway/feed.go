@@ -30,6 +30,7 @@ type feed struct {
 
 	mu     sync.Mutex // guards what follows
 	fold   *fold.Agent
+	first  uint64 // stream sequence of the log's first record; 0 when unknown
 	ring   ring
 	resets resetCache
 	facts  facts
@@ -52,9 +53,22 @@ const rangeLimit = 1000
 // reads on.
 func openFeed(ctx context.Context, src *source, s events.SessionID, a events.AgentID, enc *encoder, wake func()) (*feed, error) {
 	f := &feed{src: src, session: s, agent: a, enc: enc, wake: wake}
-	agent, err := src.loadFold(ctx, s, a)
+	head, err := src.state.Get(ctx, headKey(src, s, a))
+	switch {
+	case errors.Is(err, statestore.ErrNotFound):
+		f.place(fold.New(s, a)) // nothing of it has been trimmed
+		return f, nil
+	case err != nil:
+		return nil, fmt.Errorf("read head of %s/%s: %w", s, a, err)
+	}
+	agent, err := fold.Decode(s, a, fold.State{Head: head.Value})
 	if err != nil {
-		return nil, err
+		// Another fold version, or only a position because the head would be
+		// too large: the log has it all.
+		f.place(fold.New(s, a))
+		if agent, err = f.refold(ctx, 0, nil); err != nil {
+			return nil, err
+		}
 	}
 	f.place(agent)
 	return f, nil
@@ -70,24 +84,29 @@ func (f *feed) place(agent *fold.Agent) {
 	f.resets = resetCache{}
 }
 
-// loadFold decodes the agent's head, read from the leader. Without one, or
-// with one of another fold version, the fold begins at the log's start.
-func (src *source) loadFold(ctx context.Context, s events.SessionID, a events.AgentID) (*fold.Agent, error) {
-	head, err := src.state.Get(ctx, headKey(src, s, a))
-	if errors.Is(err, statestore.ErrNotFound) {
-		return fold.New(s, a), nil
+// refold folds the log from its start as far as it is stored now, by its
+// archive and stream, and hands each batch to each, which may be nil and ends
+// the fold by returning false. A fold that ends before upTo, which is known to
+// be stored, was read from a replica that lags: an error.
+func (f *feed) refold(ctx context.Context, upTo uint64, each func(*fold.Agent, fold.Batch) bool, opts ...fold.Option) (*fold.Agent, error) {
+	agent := fold.New(f.session, f.agent, opts...)
+	for rec, err := range f.records(ctx, 0) {
+		if err != nil {
+			return nil, err
+		}
+		b := agent.Step(rec)
+		if each != nil && !each(agent, b) {
+			return agent, nil
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read head of %s/%s: %w", s, a, err)
+	return agent, f.behind(agent.Seq(), upTo)
+}
+
+func (f *feed) behind(seq, upTo uint64) error {
+	if seq < upTo {
+		return unavailable(fmt.Sprintf("the log of %s/%s could only be read up to seq %d of %d; try again in a moment", f.session, f.agent, seq, upTo))
 	}
-	agent, err := fold.Decode(s, a, fold.State{Head: head.Value})
-	if errors.Is(err, fold.ErrVersion) || errors.Is(err, fold.ErrCorrupt) {
-		return fold.New(s, a), nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("decode head of %s/%s: %w", s, a, err)
-	}
-	return agent, nil
+	return nil
 }
 
 // position is the seq and stream sequence folded last.
@@ -184,6 +203,9 @@ func (f *feed) step(recs []eventlog.Record) {
 		return
 	}
 	f.mu.Lock()
+	if f.fold.Seq() == 0 {
+		f.first = recs[0].StreamSeq
+	}
 	for i := range recs {
 		b := f.fold.Step(foldRecord(&recs[i], f.fold.Seq()+1))
 		f.ring.push(b, plainInput(b.Ops, f.fold))

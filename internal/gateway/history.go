@@ -25,24 +25,47 @@ type history struct {
 	used time.Time
 
 	making sync.Mutex // guards what follows
-	snap   *reducer.Snapshot
-	seq    uint64
+	agent  *fold.Agent
+	whole  *past
 }
 
-// get returns the whole transcript with a watermark not below min.
+// get returns the whole transcript with a watermark not below min, which has
+// been reached by the feed. What was made before is only read on.
 func (h *histories) get(ctx context.Context, f *feed, min uint64) (*reducer.Snapshot, uint64, error) {
 	e := h.entry(f)
 	e.making.Lock()
 	defer e.making.Unlock()
-	if e.snap != nil && e.seq >= min {
-		return e.snap, e.seq, nil
+	if e.agent == nil || e.agent.Seq() < min {
+		if err := e.make(ctx, min); err != nil {
+			return nil, 0, err
+		}
 	}
-	snap, seq, err := refold(ctx, f)
+	return e.whole.t.Snapshot(-1), e.agent.Seq(), nil
+}
+
+// make folds the log into a transcript from which nothing is closed. The
+// caller holds making.
+func (e *history) make(ctx context.Context, upTo uint64) error {
+	f := e.feed
+	if e.agent != nil {
+		for rec, err := range f.continued(ctx, e.agent) {
+			if err != nil {
+				return err
+			}
+			e.whole.apply(e.agent.Step(rec).Ops)
+		}
+		return f.behind(e.agent.Seq(), upTo)
+	}
+	whole := &past{t: reducer.NewTranscript(string(f.agent))}
+	agent, err := f.refold(ctx, upTo, func(_ *fold.Agent, b fold.Batch) bool {
+		whole.apply(b.Ops)
+		return true
+	}, fold.WithSink(whole))
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	e.snap, e.seq = snap, seq
-	return snap, seq, nil
+	e.agent, e.whole = agent, whole
+	return nil
 }
 
 func (h *histories) entry(f *feed) *history {
@@ -83,20 +106,6 @@ func (h *histories) expire(ctx context.Context) {
 		h.drop(time.Now().Add(-h.keep))
 		h.mu.Unlock()
 	}
-}
-
-// refold folds an agent's log from its start into a transcript from which
-// nothing is closed.
-func refold(ctx context.Context, f *feed) (*reducer.Snapshot, uint64, error) {
-	whole := &past{t: reducer.NewTranscript(string(f.agent))}
-	agent := fold.New(f.session, f.agent, fold.WithSink(whole))
-	for rec, err := range f.records(ctx, 0) {
-		if err != nil {
-			return nil, 0, err
-		}
-		whole.apply(agent.Step(rec).Ops)
-	}
-	return whole.t.Snapshot(-1), agent.Seq(), nil
 }
 
 // past is a transcript that keeps what the fold's own state closes. What an

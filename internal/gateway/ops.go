@@ -74,7 +74,7 @@ func (c *call) transcriptOps() *problem {
 	o := &opsAnswer{v: variantOf(g, q.capability("append_input")), since: since, prev: since, limit: limit}
 	complete := since <= end && (!hasEpoch || epoch == f.enc.epoch)
 	if complete && !f.ringOps(o) {
-		switch err := c.foldOps(f, o); {
+		switch err := c.foldOps(f, o, end); {
 		case errors.Is(err, errTrimmed):
 			complete = false
 			o.body, o.batches = nil, 0
@@ -118,20 +118,16 @@ func (f *feed) ringOps(o *opsAnswer) bool {
 }
 
 // foldOps folds the log from its start and keeps the batches asked for.
-func (c *call) foldOps(f *feed, o *opsAnswer) error {
-	agent := fold.New(f.session, f.agent)
-	for rec, err := range f.records(c.r.Context(), 0) {
-		if err != nil {
-			return err
+func (c *call) foldOps(f *feed, o *opsAnswer, end uint64) error {
+	_, err := f.refold(c.r.Context(), end, func(agent *fold.Agent, b fold.Batch) bool {
+		e := entry{batch: b}
+		if b.SeqTo <= o.since || !o.v.holds(b.Ops) {
+			return true
 		}
-		b := agent.Step(rec)
-		if b.SeqTo <= o.since {
-			continue
+		if o.v == varDelta {
+			e.plain = plainInput(b.Ops, agent)
 		}
-		e := entry{batch: b, plain: plainInput(b.Ops, agent)}
-		if o.v.holds(b.Ops) && !o.add(b.SeqTo, e.ops(o.v)) {
-			return nil
-		}
-	}
-	return nil
+		return o.add(b.SeqTo, e.ops(o.v))
+	})
+	return err
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ func (c *call) transcript() *problem {
 	}
 	if page.Incomplete {
 		past, pastSeq, err := c.g.histories.get(c.r.Context(), f, seq)
-		if err != nil && !strings.Contains(err.Error(), errTrimmed.Error()) {
+		if err != nil && !errors.Is(err, errTrimmed) {
 			return asProblem(err)
 		}
 		if err == nil {

@@ -39,6 +39,13 @@ func (f *feed) records(ctx context.Context, after uint64) iter.Seq2[fold.Record,
 	}
 }
 
+// continued yields the records behind what a fold has reached.
+func (f *feed) continued(ctx context.Context, agent *fold.Agent) iter.Seq2[fold.Record, error] {
+	return func(yield func(fold.Record, error) bool) {
+		f.streamRecords(ctx, agent.Seq(), agent.StreamSeq(), 0, yield)
+	}
+}
+
 // archived yields the archive's lines behind after and returns the last line
 // there is; more is false when the consumer has stopped.
 func (f *feed) archived(ctx context.Context, after uint64, yield func(fold.Record, error) bool) (last fold.Record, more bool, err error) {
@@ -100,11 +107,14 @@ func (f *feed) streamRecords(ctx context.Context, seq, at, after uint64, yield f
 func (f *feed) streamSeqAt(seq uint64) (uint64, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if seq == f.fold.Seq() {
+	switch seq {
+	case 0:
+		return 0, false
+	case f.fold.Seq():
 		return f.fold.StreamSeq(), true
 	}
 	entries, ok := f.ring.after(seq - 1)
-	if !ok || seq == 0 || len(entries) == 0 || entries[0].batch.SeqTo != seq {
+	if !ok || len(entries) == 0 || entries[0].batch.SeqTo != seq {
 		return 0, false
 	}
 	return entries[0].batch.StreamSeq, true
@@ -113,11 +123,24 @@ func (f *feed) streamSeqAt(seq uint64) (uint64, bool) {
 // reachesBack tells whether the stream still holds this log's first message,
 // as far as that can be known without an archive.
 func (f *feed) reachesBack(ctx context.Context) error {
-	b, err := f.src.log.Bounds(ctx, f.session.Slot(f.src.log.Slots()))
-	if err != nil {
-		return fmt.Errorf("read bounds of the stream of %s: %w", f.session, err)
+	f.mu.Lock()
+	first := f.first
+	f.mu.Unlock()
+	ok := false
+	if first > 0 {
+		recs, err := f.src.log.Range(ctx, f.session, f.agent, 0, 1)
+		if err != nil {
+			return fmt.Errorf("read the first record of %s/%s: %w", f.session, f.agent, err)
+		}
+		ok = len(recs) > 0 && recs[0].StreamSeq == first
+	} else {
+		b, err := f.src.log.Bounds(ctx, f.session.Slot(f.src.log.Slots()))
+		if err != nil {
+			return fmt.Errorf("read bounds of the stream of %s: %w", f.session, err)
+		}
+		ok = b.First <= 1
 	}
-	if b.First > 1 {
+	if !ok {
 		return fmt.Errorf("%s/%s: %w", f.session, f.agent, errTrimmed)
 	}
 	return nil
