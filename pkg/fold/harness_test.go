@@ -238,3 +238,14 @@ type tester interface {
 	Fatal(args ...any)
 	Errorf(format string, args ...any)
 }
+
+// sorted returns JSON as lookup does: compact, with sorted keys.
+func sorted(doc string) string {
+	var v any
+	d := json.NewDecoder(strings.NewReader(doc))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		panic(err)
+	}
+	return quoted(v)
+}

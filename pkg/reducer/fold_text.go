@@ -154,9 +154,6 @@ type whole struct {
 // putWhole makes the step's frames of that kind hold the text, and closes
 // them.
 func (f *Fold) putWhole(s *foldStep, w whole) {
-	if s.open != nil && s.open.head.Kind != w.kind && w.text != "" {
-		f.flushStep(s)
-	}
 	frames, joined := s.textFrames(w.kind)
 	var fr *foldFrame
 	if len(frames) > 0 {
