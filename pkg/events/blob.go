@@ -10,10 +10,10 @@ import (
 // size: Path is a JSON pointer to where its beginning stands, SHA256 its name
 // in lower-case hex, Size its length in bytes.
 type Blob struct {
-	Path      string
-	SHA256    string
-	Size      int64
-	MediaType string
+	Path      string `json:"path"`
+	SHA256    string `json:"sha256"`
+	Size      int64  `json:"size"`
+	MediaType string `json:"media_type,omitempty"`
 }
 
 // BlobList decodes Blobs; nil when there are none. The error is a

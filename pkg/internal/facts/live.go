@@ -1,0 +1,442 @@
+package facts
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stenohq/steno/pkg/events"
+	"github.com/stenohq/steno/pkg/events/scan"
+	"github.com/stenohq/steno/pkg/reducer"
+)
+
+// step is the content of one step, as far as it goes into its message.
+type step struct {
+	key     string
+	turn    int
+	run     string
+	ordinal int
+	seq     uint64 // of the first content
+	eventID string
+	begun   bool
+	ended   bool
+	fact    bool // a message fact said what it holds
+	final   bool
+	changed bool // since its message was reported
+	size    int
+	frames  []*frame
+}
+
+// frame is a text, a thought or a tool call.
+type frame struct {
+	id     string
+	kind   reducer.FrameKind
+	text   []byte // of a call: its streamed arguments
+	callID string
+	name   string
+	input  reducer.Raw
+	blob   *reducer.BlobRef
+}
+
+// operations reads what the tree did.
+func (r *Reader) operations(ops []reducer.Op) {
+	for i := range ops {
+		op := &ops[i]
+		switch op.Kind {
+		case reducer.OpAppend:
+			r.grow(op)
+		case reducer.OpFrameUpsert:
+			r.putFrame(op)
+		case reducer.OpStepUpsert:
+			r.putStep(op.Step)
+		case reducer.OpTurnUpsert:
+			r.putTurn(op.Turn)
+		case reducer.OpInteractionUpsert:
+			r.putInteraction(op.Interaction)
+		case reducer.OpTodoUpsert:
+			r.add(Todos).Todos = op.Todo.Items
+		case reducer.OpItemsRemove:
+			r.remove(op.IDs)
+		case reducer.OpReset:
+			r.reset(op.Snapshot)
+		}
+	}
+}
+
+func (r *Reader) find(key string) *step {
+	for i := len(r.steps) - 1; i >= 0; i-- {
+		if r.steps[i].key == key {
+			return r.steps[i]
+		}
+	}
+	return nil
+}
+
+// open finds a step or makes it.
+func (r *Reader) open(key string) *step {
+	if s := r.find(key); s != nil {
+		return s
+	}
+	turnID, number, _ := strings.Cut(key, ".")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		n = 0
+	}
+	s := &step{key: key, turn: turnOrdinal(turnID), ordinal: n}
+	if len(r.steps) >= maxSteps {
+		r.forget()
+	}
+	r.steps = append(r.steps, s)
+	return s
+}
+
+// forget drops the oldest step, an ended one where there is one.
+func (r *Reader) forget() {
+	i := slices.IndexFunc(r.steps, func(s *step) bool { return s.ended })
+	r.steps = slices.Delete(r.steps, max(i, 0), max(i, 0)+1)
+}
+
+func (r *Reader) putStep(h *reducer.Step) {
+	s := r.open(h.StepID)
+	r.step, r.settle = h.Ordinal, true
+	if t := r.turn(s.turn); t != nil {
+		t.highest = max(t.highest, h.Ordinal)
+	}
+	if h.State == reducer.StepRunning {
+		if s.ended {
+			s.ended = false
+		}
+		return
+	}
+	if !s.ended {
+		s.ended, s.changed = true, true
+	}
+}
+
+// begin marks where the step's message will stand.
+func (r *Reader) begin(s *step) {
+	s.changed = true
+	if s.begun {
+		return
+	}
+	s.begun = true
+	s.run, s.seq, s.eventID = strings.Clone(r.in.Run), r.in.Seq, strings.Clone(eventID(r.in))
+	f := r.add(Begun)
+	f.StepKey, f.Turn = s.key, s.turn
+}
+
+func (r *Reader) putFrame(op *reducer.Op) {
+	f := op.Frame
+	if f.Kind == reducer.FrameNotice || f.Kind == reducer.FrameText && f.Role == reducer.RoleUser {
+		return
+	}
+	s := r.find(op.StepID)
+	var one *frame
+	if s != nil {
+		one = s.frame(f.FrameID)
+	}
+	r.settle = true
+	if one == nil {
+		if !content(r.in.Event.Type) || s != nil && s.fact {
+			return
+		}
+		s = r.open(op.StepID)
+		one = &frame{id: f.FrameID, kind: f.Kind}
+		s.frames = append(s.frames, one)
+		r.begin(s)
+	}
+	if f.Kind == reducer.FrameTool {
+		r.putCall(s, one, f)
+		return
+	}
+	if string(one.text) != f.Text {
+		s.size += len(f.Text) - len(one.text)
+		one.text = append(one.text[:0], f.Text...)
+		s.changed = true
+		r.bound(s)
+	}
+	one.blob = f.TextBlob
+}
+
+// content reports whether an event brings content of the live family. Other
+// events change frames, but make no message.
+func content(typ string) bool {
+	switch typ {
+	case events.TypeAssistantDelta, events.TypeThinkingDelta, events.TypeAssistantMessage, events.TypeThinkingMessage,
+		events.TypeToolCallDelta, events.TypeToolCallStarted:
+		return true
+	}
+	return false
+}
+
+// putCall keeps what a message says of a call; a call that a retry took back
+// is not in it.
+func (r *Reader) putCall(s *step, one *frame, f *reducer.Frame) {
+	if r.in.Event.Type == events.TypeStepRetrying && f.State == reducer.ToolError && f.Error.V == "retried" {
+		s.frames = slices.DeleteFunc(s.frames, func(o *frame) bool { return o == one })
+		s.changed = true
+		r.add(Withdrawn).CallID = f.ToolCallID
+		return
+	}
+	if one.callID == f.ToolCallID && one.name == f.Name && one.input == f.Input && string(one.text) == f.InputText.V {
+		return
+	}
+	s.size += len(f.InputText.V) + len(f.Input) - len(one.text) - len(one.input)
+	one.callID, one.name, one.input = f.ToolCallID, f.Name, f.Input
+	one.text = append(one.text[:0], f.InputText.V...)
+	s.changed = true
+	r.bound(s)
+}
+
+func (r *Reader) grow(op *reducer.Op) {
+	if op.Target.TaskID != "" {
+		return
+	}
+	s := r.find(op.Target.StepID)
+	if s == nil || s.fact {
+		return
+	}
+	if f := s.frame(op.Target.FrameID); f != nil {
+		f.text = append(f.text, op.Text...)
+		s.size += len(op.Text)
+		s.changed = true
+		r.settle = r.settle || s.ended
+		r.bound(s)
+	}
+}
+
+// bound drops the text of a step that is too long to be kept; the step stays
+// larger than any history.
+func (r *Reader) bound(s *step) {
+	limit := r.Limit
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	if s.size <= 2*limit {
+		return
+	}
+	kept := 0
+	for _, f := range s.frames {
+		room := max(0, limit+1-kept)
+		f.text = f.text[:min(len(f.text), room)]
+		kept += len(f.text)
+	}
+	s.size = kept
+}
+
+func (s *step) frame(id string) *frame {
+	for i := len(s.frames) - 1; i >= 0; i-- {
+		if s.frames[i].id == id {
+			return s.frames[i]
+		}
+	}
+	return nil
+}
+
+func (r *Reader) turn(ordinal int) *turn {
+	for i := len(r.turns) - 1; i >= 0; i-- {
+		if r.turns[i].ordinal == ordinal {
+			return r.turns[i]
+		}
+	}
+	return nil
+}
+
+func (r *Reader) putTurn(h *reducer.Turn) {
+	t := r.turn(h.Ordinal)
+	if t == nil {
+		if len(r.turns) >= maxTurns {
+			r.turns = slices.Delete(r.turns, 0, 1)
+		}
+		t = &turn{ordinal: h.Ordinal}
+		i := len(r.turns)
+		for i > 0 && r.turns[i-1].ordinal > h.Ordinal {
+			i--
+		}
+		r.turns = slices.Insert(r.turns, i, t)
+	}
+	r.nextTurn = max(r.nextTurn, h.Ordinal+1)
+	was := t.running
+	t.running, t.prompt = h.State == reducer.TurnRunning, ""
+	if t.running {
+		for _, o := range r.turns {
+			o.prompt = ""
+		}
+		t.prompt = h.Prompt.V
+	}
+	switch r.in.Event.Type {
+	case events.TypeTurnEnded, events.TypeTerminal:
+	default:
+		return
+	}
+	switch {
+	case h.State == reducer.TurnCompleted:
+		r.finalStep(h.Ordinal)
+	case h.State == reducer.TurnFailed && was:
+		f := r.add(TurnFailed)
+		f.ID, f.Text = h.TurnID, h.Error.V
+	}
+}
+
+// finalStep marks the last step of a turn that ended completed.
+func (r *Reader) finalStep(ordinal int) {
+	for i := len(r.steps) - 1; i >= 0; i-- {
+		if s := r.steps[i]; s.turn == ordinal {
+			if s.begun && !s.fact && !s.hasCalls() && !s.final {
+				s.final, s.changed, r.settle = true, true, true
+			}
+			return
+		}
+	}
+}
+
+func (s *step) hasCalls() bool {
+	return slices.ContainsFunc(s.frames, func(f *frame) bool { return f.kind == reducer.FrameTool })
+}
+
+func (r *Reader) remove(ids []string) {
+	switch r.in.Event.Type {
+	case events.TypeContextUndo, events.TypeContextClear:
+	default:
+		return
+	}
+	lowest := -1
+	for _, id := range ids {
+		if n := turnOrdinal(id); strings.HasPrefix(id, "t") && n >= 0 && (lowest < 0 || n < lowest) {
+			lowest = n
+		}
+	}
+	if lowest >= 0 {
+		r.undo(lowest)
+	}
+}
+
+// reset follows an undo that reached turns which the tree no longer holds.
+func (r *Reader) reset(s *reducer.Snapshot) {
+	switch r.in.Event.Type {
+	case events.TypeContextUndo, events.TypeContextClear:
+	default:
+		return
+	}
+	from := 0
+	for it := range s.Items() {
+		if it.Turn != nil {
+			from = max(from, it.Turn.Ordinal+1)
+		}
+	}
+	r.undo(from)
+}
+
+func (r *Reader) undo(from int) {
+	r.steps = slices.DeleteFunc(r.steps, func(s *step) bool { return s.turn >= from })
+	r.turns = slices.DeleteFunc(r.turns, func(t *turn) bool { return t.ordinal >= from })
+	r.add(Undone).Turn = from
+}
+
+// finish reports the messages of steps that have ended or changed since, and
+// lets go of what only the newest step can still need.
+func (r *Reader) finish() {
+	if !r.settle {
+		return
+	}
+	r.settle = false
+	for i, s := range r.steps {
+		if !s.ended || s.fact {
+			continue
+		}
+		if s.changed && s.begun {
+			s.changed = false
+			r.facts = append(r.facts, s.message())
+			if s.final {
+				f := r.add(Final)
+				f.StepKey, f.Turn = s.key, s.turn
+				f.Text = s.text(reducer.FrameText)
+			}
+		}
+		if i < len(r.steps)-1 {
+			s.fact, s.frames, s.size = true, nil, 0
+		}
+	}
+}
+
+// message is the step as an assistant message. Without anything in it, it has
+// no content and no metadata.
+func (s *step) message() Fact {
+	text, thoughts := s.text(reducer.FrameText), s.text(reducer.FrameThinking)
+	f := Fact{
+		Kind: Message, Run: s.run, Seq: s.seq, EventID: s.eventID, Step: s.ordinal, StepKey: s.key, Turn: s.turn,
+		Role: "assistant", Live: true, RetainIndex: -1, RetainUsers: -1,
+	}
+	for _, fr := range s.frames {
+		if fr.kind == reducer.FrameTool {
+			f.Calls = append(f.Calls, MessageCall{ID: fr.callID, Name: fr.name, Args: quote(fr.arguments())})
+		}
+		if fr.blob != nil {
+			f.Blobs = append(f.Blobs, events.Blob{
+				Path: "/content", SHA256: fr.blob.SHA256, Size: fr.blob.Size, MediaType: fr.blob.MediaType,
+			})
+		}
+	}
+	if text == "" && thoughts == "" && len(f.Calls) == 0 {
+		return f
+	}
+	f.Content = quote(text)
+	switch {
+	case len(f.Calls) > 0:
+		f.Action = "tool_call"
+	case s.final:
+		f.Action = "final"
+	}
+	f.Metadata = metadata(thoughts, f.Calls, f.Action)
+	return f
+}
+
+// text joins the step's frames of a kind.
+func (s *step) text(kind reducer.FrameKind) string {
+	var sb strings.Builder
+	for _, f := range s.frames {
+		if f.kind == kind {
+			sb.Write(f.text)
+		}
+	}
+	return sb.String()
+}
+
+func (f *frame) arguments() string {
+	if len(f.text) > 0 {
+		return string(f.text)
+	}
+	return compact(f.input)
+}
+
+func metadata(reasoning string, calls []MessageCall, action string) reducer.Raw {
+	dst := []byte{'{'}
+	name := func(s string) {
+		if len(dst) > 1 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, '"'), s...), '"', ':')
+	}
+	if reasoning != "" {
+		name("reasoning")
+		dst = scan.AppendQuote(dst, reasoning)
+	}
+	if len(calls) > 0 {
+		name("tool_calls")
+		dst = append(dst, '[')
+		for i, c := range calls {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = scan.AppendQuote(append(dst, `{"id":`...), c.ID)
+			dst = scan.AppendQuote(append(dst, `,"name":`...), c.Name)
+			dst = append(append(append(dst, `,"arguments":`...), c.Args...), '}')
+		}
+		dst = append(dst, ']')
+	}
+	if action != "" {
+		name("action_type")
+		dst = scan.AppendQuote(dst, action)
+	}
+	return reducer.Raw(append(dst, '}'))
+}
