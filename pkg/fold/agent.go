@@ -22,6 +22,9 @@ type Agent struct {
 	unknown        []uint64
 	lost           lostRange
 
+	deriving deriving
+	derived  *derived // nil: the tree alone
+
 	ev events.Event
 }
 
@@ -32,6 +35,7 @@ func New(session events.SessionID, agent events.AgentID, opts ...Option) *Agent 
 		opt(a)
 	}
 	a.tree = reducer.NewFold(string(agent), a.sink)
+	a.derive()
 	return a
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/stenohq/steno/pkg/reducer"
 )
 
-// State is an encoded Agent. Memory and Resume are empty until there is
-// something in them.
+// State is an encoded Agent. Memory and Resume are empty for an Agent that
+// folds the tree alone, and an Agent decoded without them does so.
 type State struct {
 	Head, Memory, Resume []byte
 }
@@ -38,7 +38,11 @@ func (a *Agent) Encode() State {
 		dst = binary.LittleEndian.AppendUint64(dst, h)
 	}
 	dst = appendText(dst, string(a.admit.Append(nil)))
-	return State{Head: a.tree.AppendState(dst)}
+	s := State{Head: a.tree.AppendState(dst)}
+	if a.derived != nil {
+		a.derived.encode(&s)
+	}
+	return s
 }
 
 func appendText(dst []byte, s string) []byte {
@@ -65,7 +69,7 @@ func Decode(session events.SessionID, agent events.AgentID, s State, opts ...Opt
 	for _, opt := range opts {
 		opt(a)
 	}
-	if !a.decode(&r) {
+	if !a.decode(&r) || !a.decodeDerived(s) {
 		return nil, fmt.Errorf("state of agent %s of session %s: %w", agent, session, ErrCorrupt)
 	}
 	return a, nil

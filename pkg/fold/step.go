@@ -22,6 +22,9 @@ func (a *Agent) Step(rec Record) Batch {
 	a.seq, a.streamSeq = b.SeqTo, rec.StreamSeq
 	a.tree.Begin(rec.Seq, rec.StoredAt)
 	a.fold(rec, &b)
+	if a.derived != nil {
+		a.derived.resume.Advance(b.SeqTo)
+	}
 	return b
 }
 
@@ -33,26 +36,32 @@ func (a *Agent) fold(rec Record, b *Batch) {
 			b.Ops = a.tree.Recover(a.ev.Type)
 		}
 	}()
+	var d admit.Decision
+	admitted := false
 	switch {
 	case rec.Kind == Lost:
 		a.foldLost(b)
 	case events.Read(rec.Data, a.session, a.agent, &a.ev) != nil:
 		a.foldInvalid(rec.Data)
 	default:
-		a.foldEvent(b)
+		d = a.foldEvent(b)
+		admitted = d.Outcome == admit.Admitted
 	}
 	b.Ops = a.tree.End()
+	if a.derived != nil && admitted {
+		a.derived.step(b, d, a)
+	}
 	a.ev = events.Event{}
 }
 
-func (a *Agent) foldEvent(b *Batch) {
+func (a *Agent) foldEvent(b *Batch) admit.Decision {
 	ev := &a.ev
 	d := a.admit.Admit(b.Seq, ev)
 	if len(d.Notices) > 0 {
 		a.notices(d.Notices)
 	}
 	if d.Outcome != admit.Admitted || d.Late {
-		return
+		return d
 	}
 	a.count(b)
 	if d.NewRun || d.NewSource {
@@ -61,6 +70,7 @@ func (a *Agent) foldEvent(b *Batch) {
 	if !a.tree.Event(ev) {
 		b.Unknown = a.firstUnknown(ev.Type)
 	}
+	return d
 }
 
 // count keeps the number and times of admitted events.

@@ -53,9 +53,14 @@ type unsettled struct {
 	source        Source
 }
 
-// Event counts one admitted event; its facts follow by Fact.
+// Event counts one admitted event; its facts follow by Fact. An event without
+// an id is known by its seq.
 func (f *Fold) Event(id string, seq uint64, step int) {
 	f.lastID = append(f.lastID[:0], id...)
+	if id == "" {
+		f.lastID = strconv.AppendUint(append(f.lastID, 'q'), seq, 10)
+		id = string(f.lastID)
+	}
 	f.lastSeq, f.lastStep = seq, step
 	if f.events++; f.events == 1 {
 		f.firstID, f.firstSeq, f.firstStep = strings.Clone(id), seq, step

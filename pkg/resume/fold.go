@@ -132,6 +132,17 @@ func (f *Fold) Step(in facts.Input) []facts.Fact {
 	return kept
 }
 
+// CurrentStep is the number of the step an event belongs to.
+func (f *Fold) CurrentStep(ev *events.Event) int {
+	if ev.HasStep {
+		return ev.Step
+	}
+	return f.reader.Step()
+}
+
+// LastSeq is the seq of the last record folded.
+func (f *Fold) LastSeq() uint64 { return f.lastSeq }
+
 // Advance records that the log was folded up to seq although nothing was
 // admitted.
 func (f *Fold) Advance(seq uint64) { f.lastSeq = max(f.lastSeq, seq) }

@@ -1,0 +1,99 @@
+package fold
+
+import (
+	"github.com/stenohq/steno/pkg/admit"
+	"github.com/stenohq/steno/pkg/internal/facts"
+	"github.com/stenohq/steno/pkg/memory"
+	"github.com/stenohq/steno/pkg/resume"
+)
+
+// derived is what is folded beside the tree: resume state and session memory.
+type derived struct {
+	resume *resume.Fold
+	memory *memory.Fold
+}
+
+// deriving says what an Agent folds beside the tree.
+type deriving struct {
+	off   bool
+	run   string
+	whole bool
+}
+
+// TreeOnly leaves resume state and session memory out: for readers that only
+// follow the transcript. Encode then returns a head alone.
+func TreeOnly() Option { return func(a *Agent) { a.deriving.off = true } }
+
+// ForRun limits resume state and session memory to one run of the log. Such
+// an Agent is folded from the start and not continued from a state.
+func ForRun(run string) Option { return func(a *Agent) { a.deriving.run = run } }
+
+// WholeHistory keeps every message and tool call of the log for the resume
+// state. Such an Agent is folded from the start and not continued from a
+// state.
+func WholeHistory() Option { return func(a *Agent) { a.deriving.whole = true } }
+
+func (a *Agent) resumeOptions() resume.Options {
+	return resume.Options{Session: a.session, Agent: a.agent, Run: a.deriving.run, Whole: a.deriving.whole}
+}
+
+func (a *Agent) derive() {
+	if !a.deriving.off {
+		a.derived = &derived{resume: resume.New(a.resumeOptions()), memory: new(memory.Fold)}
+	}
+}
+
+// step folds an admitted event and what the tree made of it.
+func (d *derived) step(b *Batch, dec admit.Decision, a *Agent) {
+	list := d.resume.Step(facts.Input{
+		Seq: b.Seq, Event: &a.ev, Run: dec.Run, NewRun: dec.NewRun || dec.NewSource, Late: dec.Late, Ops: b.Ops,
+	})
+	if run := a.deriving.run; run != "" && dec.Run != run && len(list) == 0 {
+		return
+	}
+	d.memory.Event(a.ev.ID, b.Seq, d.resume.CurrentStep(&a.ev))
+	for i := range list {
+		d.memory.Fact(&list[i])
+	}
+}
+
+// Resume returns the resume state as of the last record; nil when the Agent
+// folds the tree alone.
+func (a *Agent) Resume(opt resume.ReadOptions) *resume.State {
+	if a.derived == nil {
+		return nil
+	}
+	return a.derived.resume.State(opt)
+}
+
+// Memory returns the session memory as of the last record; nil when the Agent
+// folds the tree alone.
+func (a *Agent) Memory() *memory.Memory {
+	if a.derived == nil {
+		return nil
+	}
+	return a.derived.memory.Memory()
+}
+
+// encode adds the derived states to a head.
+func (d *derived) encode(s *State) {
+	s.Memory, s.Resume = d.memory.Append(nil), d.resume.Append(nil)
+}
+
+// decodeDerived continues from the derived states. Without them the Agent
+// folds the tree alone.
+func (a *Agent) decodeDerived(s State) bool {
+	if a.deriving.off || len(s.Resume) == 0 && len(s.Memory) == 0 {
+		return true
+	}
+	r, err := resume.Decode(a.resumeOptions(), s.Resume)
+	if err != nil || r.LastSeq() != a.seq {
+		return false
+	}
+	m, err := memory.Decode(s.Memory)
+	if err != nil {
+		return false
+	}
+	a.derived = &derived{resume: r, memory: m}
+	return true
+}
