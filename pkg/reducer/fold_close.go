@@ -182,3 +182,6 @@ func (s *foldStep) value() *Step {
 	}
 	return &v
 }
+
+// stir says that something may have to be closed now, or can be.
+func (b *foldBounds) stir() { b.due, b.spent = true, false }

@@ -142,7 +142,7 @@ func (f *Fold) addLoose(id string, item *foldItem) {
 	}
 	f.queue = append(f.queue, item)
 	f.loose++
-	f.due = true
+	f.stir()
 }
 
 // newTurn makes a turn and ends the one that runs. The caller puts the header.
@@ -152,7 +152,7 @@ func (f *Fold) newTurn(ordinal int) *foldTurn {
 	f.insertTurn(t)
 	f.current = t
 	f.stats.Turns++
-	f.due = true
+	f.stir()
 	return t
 }
 
@@ -166,7 +166,7 @@ func (f *Fold) newStep(t *foldTurn, n int) *foldStep {
 	s := &foldStep{turn: t, head: &Step{StepID: t.head.TurnID + "." + strconv.Itoa(n), TurnID: t.head.TurnID, Ordinal: n}}
 	t.insertStep(s)
 	t.current = s
-	f.due = true
+	f.stir()
 	return s
 }
 

@@ -152,7 +152,7 @@ func (f *Fold) endEntity(s *foldSet, e *foldEntity, t *foldTurn) {
 	}
 	s.queue = append(s.queue, queued{e, e.end})
 	s.outside++
-	f.due = true
+	f.stir()
 }
 
 // dropEnded forgets that an entity ended in the turn.

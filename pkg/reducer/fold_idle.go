@@ -11,7 +11,7 @@ func (f *Fold) tally(t *foldTurn) {
 	}
 	t.idle = idle
 	f.idleTurns = listTurn(f.idleTurns, t, idle)
-	f.due, f.spent = true, false
+	f.stir()
 }
 
 // tallyStep does the same for a step.
@@ -19,7 +19,7 @@ func (f *Fold) tallyStep(s *foldStep) {
 	idle := s.head.State != StepRunning && s.head.State != "" && s.busy == 0 && s.open == nil
 	if idle != s.idle {
 		f.listStep(s, idle)
-		f.due, f.spent = true, false
+		f.stir()
 	}
 }
 
