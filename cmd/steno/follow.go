@@ -133,15 +133,18 @@ func (f *follower) search(ctx context.Context, now time.Time) error {
 		f.say(failure.Path, "cannot follow: "+failure.Err.Error())
 	}
 	for _, job := range jobs {
+		if err := f.log.sources.check(ctx, job); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			f.say(job.Path, "cannot follow: "+err.Error())
+			continue
+		}
 		f.files = append(f.files, &followed{
 			job: job, tail: importer.NewTail(job.Path), grew: now,
 			stream: importer.NewStream(job.Format, job.Source), feed: importer.NewFeed(f.log),
 		})
-		session := job.Source.Session
-		if job.Source.PublishAs != "" {
-			session = job.Source.PublishAs
-		}
-		f.say(job.Path, fmt.Sprintf("following as session %s", session))
+		f.say(job.Path, fmt.Sprintf("following as session %s", job.Published()))
 	}
 	return nil
 }

@@ -135,6 +135,13 @@ type result struct {
 }
 
 func (im *imports) file(ctx context.Context, job *importer.Job) error {
+	if err := im.log.sources.check(ctx, job); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		im.failed(job.Path, err)
+		return nil
+	}
 	f, err := os.Open(job.Path)
 	if err != nil {
 		im.failed(job.Path, err)
@@ -224,7 +231,7 @@ func (im *imports) failed(path string, err error) {
 		return
 	}
 	im.progress.clear()
-	fmt.Fprintf(im.stdout, "%s\n  not read: %s\n", cli.Line(path), cli.Line(err.Error()))
+	fmt.Fprintf(im.stdout, "%s\n  not imported: %s\n", cli.Line(path), cli.Line(err.Error()))
 }
 
 func (im *imports) end() error {
@@ -235,9 +242,9 @@ func (im *imports) end() error {
 	case im.files == 0 && im.broken == 0:
 		return errors.New("no log of a known format found")
 	case im.files == 0:
-		return errors.New("nothing could be read")
+		return errors.New("nothing could be imported")
 	case im.broken > 0 || im.looked > 0:
-		return cli.LookAt(fmt.Sprintf("%d files have something to look at, %d could not be read", im.looked, im.broken))
+		return cli.LookAt(fmt.Sprintf("%d files have something to look at, %d could not be imported", im.looked, im.broken))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +62,7 @@ func (r *reader) client() (*gwclient.Client, error) {
 func sessionArg(arg string) (events.SessionID, error) {
 	id, err := events.ParseSessionID(arg)
 	if err != nil {
-		return "", cli.Usagef("session id %q: %w", short(arg), events.ErrID)
+		return "", badID("session", arg, err)
 	}
 	return id, nil
 }
@@ -70,9 +71,19 @@ func sessionArg(arg string) (events.SessionID, error) {
 func agentFlag(value string) (events.AgentID, error) {
 	id, err := events.ParseAgentID(value)
 	if err != nil {
-		return "", cli.Usagef("agent id %q: %w", short(value), events.ErrID)
+		return "", badID("agent", value, err)
 	}
 	return id, nil
+}
+
+// badID says what is wrong with an id.
+func badID(what, id string, err error) error {
+	problem := err.Error()
+	var field *events.FieldError
+	if errors.As(err, &field) {
+		problem = field.Problem
+	}
+	return cli.Usagef("%s id %q %s", what, short(id), problem)
 }
 
 func short(s string) string {

@@ -36,8 +36,9 @@ func (w *writer) flags(cmd *cobra.Command) {
 
 // sink is an importer.Log over the SDK.
 type sink struct {
-	sender *agent.Sender
-	wait   time.Duration
+	sender  *agent.Sender
+	sources *sources
+	wait    time.Duration
 }
 
 var _ importer.Log = (*sink)(nil)
@@ -54,7 +55,10 @@ func (w *writer) open(ctx context.Context, stderr io.Writer) (s *sink, end func(
 		return nil, nil, err
 	}
 	conn := agent.NewConn(nc, agent.Logger(log))
-	s = &sink{sender: conn.Sender(ctx), wait: w.wait}
+	s = &sink{
+		sender: conn.Sender(ctx), wait: w.wait,
+		sources: &sources{nc: nc, known: make(map[events.SessionID]string)},
+	}
 	end = func(ctx context.Context) error {
 		err := s.sender.Close(ctx)
 		nc.Close()

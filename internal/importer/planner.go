@@ -35,6 +35,14 @@ type Job struct {
 	Run    string // of the file's own agent
 }
 
+// Published is the session that the file's events go to.
+func (j *Job) Published() events.SessionID {
+	if j.Source.PublishAs != "" {
+		return j.Source.PublishAs
+	}
+	return j.Source.Session
+}
+
 // Failure is a file that cannot be imported.
 type Failure struct {
 	Path string

@@ -30,13 +30,6 @@ func logFile(t *testing.T, dir, name, session, id string) string {
 	return path
 }
 
-func published(j *Job) events.SessionID {
-	if j.Source.PublishAs != "" {
-		return j.Source.PublishAs
-	}
-	return j.Source.Session
-}
-
 func TestPlanSharedSession(t *testing.T) {
 	dir := t.TempDir()
 	logFile(t, dir, "a.jsonl", "S", "1")
@@ -53,7 +46,7 @@ func TestPlanSharedSession(t *testing.T) {
 	got := map[string]events.SessionID{}
 	for _, j := range jobs {
 		rel, _ := filepath.Rel(dir, j.Path)
-		got[rel] = published(j)
+		got[rel] = j.Published()
 		if j.Source.PublishAs != "" && j.Source.PublishAs != j.Source.Session+events.SessionID("."+j.Run[:6]) {
 			t.Errorf("%s publishes as %s", rel, j.Source.PublishAs)
 		}
@@ -71,8 +64,8 @@ func TestPlanSharedSession(t *testing.T) {
 		}
 		stream := NewStream(j.Format, j.Source)
 		_, _ = stream.Write(data)
-		if list := stream.Events(); list[0].RunID != j.Run || list[0].Session != published(j) {
-			t.Errorf("%s: planned run %s and session %s, published %s and %s", j.Path, j.Run, published(j), list[0].RunID, list[0].Session)
+		if list := stream.Events(); list[0].RunID != j.Run || list[0].Session != j.Published() {
+			t.Errorf("%s: planned run %s and session %s, published %s and %s", j.Path, j.Run, j.Published(), list[0].RunID, list[0].Session)
 		}
 	}
 	again, _, err := p.Plan(t.Context(), []string{dir})
@@ -81,7 +74,7 @@ func TestPlanSharedSession(t *testing.T) {
 	}
 	logFile(t, dir, "z.jsonl", "T", "3")
 	later, _, err := p.Plan(t.Context(), []string{dir})
-	if err != nil || len(later) != 1 || published(later[0]) == "T" {
+	if err != nil || len(later) != 1 || later[0].Published() == "T" {
 		t.Errorf("a later file: %v, %v", later, err)
 	}
 }
@@ -102,13 +95,13 @@ func TestPlanAsksTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, j := range jobs {
-		if keeps := published(j) == "T"; keeps != (j.Path == y) {
-			t.Errorf("%s publishes as %s", j.Path, published(j))
+		if keeps := j.Published() == "T"; keeps != (j.Path == y) {
+			t.Errorf("%s publishes as %s", j.Path, j.Published())
 		}
 	}
 	alone := &Planner{Formats: []Format{named{}}, Runs: log}
 	jobs, _, err = alone.Plan(t.Context(), []string{filepath.Join(dir, "x.jsonl")})
-	if err != nil || len(jobs) != 1 || published(jobs[0]) == "T" {
+	if err != nil || len(jobs) != 1 || jobs[0].Published() == "T" {
 		t.Errorf("alone: %v, %v", jobs, err)
 	}
 }

@@ -54,6 +54,20 @@ func TestImportCorpus(t *testing.T) {
 			inTest.checkArchive(log[0], log[1])
 		}
 	})
+	t.Run("another source", func(t *testing.T) {
+		event := `{"event_type":"turn.started","payload":{"prompt":"mine"}}`
+		if code, _, errs := call(t, event, "steno", "publish", "--nats-url", s.natsURL(), "test"); code != 0 {
+			t.Fatal(errs)
+		}
+		before := s.stored()
+		code, out, errs := call(t, "", "steno", "import", "--nats-url", s.natsURL(), "--session", "test", corpusPath(t, "fx-simonw-sample.jsonl"))
+		if code != 1 || !strings.Contains(out, "session test comes from sdk and cannot take events from import:claude-code") {
+			t.Errorf("exit code %d\n%s%s", code, out, errs)
+		}
+		if after := s.stored(); after != before {
+			t.Errorf("%d events were added", after-before)
+		}
+	})
 	t.Run("export", func(t *testing.T) { checkExport(t, s) })
 	if code := s.up.stop(); code != 0 {
 		t.Errorf("steno up ends with %d:\n%s", code, s.up.errors())

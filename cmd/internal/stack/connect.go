@@ -132,3 +132,17 @@ func ensure(ctx context.Context, js jetstream.JetStream) (topology.Topology, err
 	}
 	return topology.Ensure(ctx, js, plan)
 }
+
+// ReadLog is the event log for a program that only reads it, and makes nothing
+// when it is not there.
+func ReadLog(ctx context.Context, nc *nats.Conn) (*jslog.Log, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, fmt.Errorf("open JetStream: %w", err)
+	}
+	top, err := topology.Read(ctx, js)
+	if err != nil {
+		return nil, fmt.Errorf("read the topology: %w", err)
+	}
+	return jslog.New(js, jslog.Config{Slots: top.Slots, Streams: top.Streams})
+}
