@@ -31,6 +31,11 @@ type Agent struct {
 	// first: Add proves that they are what the stream holds.
 	proofs []proof
 
+	// While messages of a stream that was made anew are skipped: what the log
+	// holds next, and how to read on behind a seq.
+	former     []formerLine
+	readFormer func(after uint64) ([]formerLine, error)
+
 	// Owned by the committer.
 	file     File
 	used     uint64 // when the file was used last
@@ -45,6 +50,13 @@ type proof struct {
 	seq, streamSeq uint64
 	lost           bool // stands for all messages up to streamSeq
 	prev, hash     Hash
+}
+
+// formerLine is a line recorded from a former stream.
+type formerLine struct {
+	seqTo uint64
+	lost  bool
+	data  Hash // of the message
 }
 
 // Session returns the session's id.
@@ -83,8 +95,8 @@ func (e *DiffersError) Error() string {
 
 // Add appends the line of the agent's next stored message, unless the log
 // holds it already; the messages must come in stream order. It reports whether
-// it was added. The line is durable after the next Commit. ErrTooLarge, or a
-// *DiffersError.
+// it was added. The line is durable after the next Commit. ErrTooLarge,
+// ErrOtherLog, or a *DiffersError.
 func (a *Agent) Add(m Message) (bool, error) {
 	if len(m.Data) > MaxMessage {
 		return false, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, len(m.Data), MaxMessage)
@@ -93,16 +105,7 @@ func (a *Agent) Add(m Message) (bool, error) {
 		return false, a.prove(m)
 	}
 	if a.streamSeq == 0 && a.seen < a.seq {
-		// The log was recorded from another incarnation of the stream, which
-		// this one was made from: the numbers are the same.
-		if m.StreamSeq <= a.mark.StreamSeq {
-			return false, nil
-		}
-		if a.seen++; a.seen == a.seq {
-			a.streamSeq = m.StreamSeq
-		}
-		a.mark = Anchor{Part: a.part, Seq: a.seen, Stream: a.stream, StreamSeq: m.StreamSeq}
-		return false, nil
+		return false, a.skip(m)
 	}
 	if a.fresh {
 		a.buf = events.AppendMetadataLine(a.buf, &Metadata{
@@ -121,6 +124,33 @@ func (a *Agent) Add(m Message) (bool, error) {
 	a.seq++
 	a.seen, a.streamSeq = a.seq, m.StreamSeq
 	return true, nil
+}
+
+// skip passes over a message of a stream that was made anew from this log: the
+// numbers are the same.
+func (a *Agent) skip(m Message) error {
+	if m.StreamSeq <= a.mark.StreamSeq {
+		return nil
+	}
+	seq := a.seen + 1
+	for len(a.former) > 0 && a.former[0].seqTo < seq {
+		a.former = a.former[1:]
+	}
+	if len(a.former) == 0 {
+		var err error
+		if a.former, err = a.readFormer(a.seen); err != nil {
+			return err
+		}
+	}
+	if len(a.former) > 0 && !a.former[0].lost && !m.Lost && a.former[0].data != events.HashLine(m.Data) {
+		return fmt.Errorf("%w: message %d of session %q, agent %q differs from what is archived; restore the archive into an empty stream, or move %s away",
+			ErrOtherLog, seq, a.session, a.agent, a.dir)
+	}
+	if a.seen = seq; seq == a.seq {
+		a.streamSeq, a.former = m.StreamSeq, nil
+	}
+	a.mark = Anchor{Part: a.part, Seq: seq, Stream: a.stream, StreamSeq: m.StreamSeq}
+	return nil
 }
 
 // prove compares a line that is in the file with its message.

@@ -3,6 +3,7 @@ package wirelog_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -351,7 +352,7 @@ func TestGoesOnInAnotherIncarnation(t *testing.T) {
 		return dir, ag
 	}
 	add := func(ag *wirelog.Agent, i int) bool {
-		added, err := ag.Add(wirelog.Message{StreamSeq: uint64(i), StoredAt: 5, Data: msgs[i%6].Data})
+		added, err := ag.Add(wirelog.Message{StreamSeq: uint64(i), StoredAt: 5, Data: msgs[(i-1)%6].Data})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,6 +369,10 @@ func TestGoesOnInAnotherIncarnation(t *testing.T) {
 		t.Errorf("mark %+v", mark)
 	}
 	dir.Close()
+	other := wirelog.Message{StreamSeq: 5, Data: []byte("{}")}
+	if _, err := ag.Add(other); !errors.Is(err, wirelog.ErrOtherLog) {
+		t.Errorf("a stream of something else: %v", err)
+	}
 	dir, ag = open(&mark) // died after a commit in the middle
 	defer dir.Close()
 	for i := 5; i <= 8; i++ {

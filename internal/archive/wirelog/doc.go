@@ -41,6 +41,8 @@ var (
 	ErrForeign = errors.New("the directory belongs to another agent")
 	// ErrLocked: another process writes this directory.
 	ErrLocked = errors.New("the directory is in use by another process")
+	// ErrOtherLog: the stream was made anew, but not from this archive.
+	ErrOtherLog = errors.New("the stream was not made from this archive")
 	// ErrTooLarge: the message is above MaxMessage.
 	ErrTooLarge = errors.New("message is too large for the archive")
 	// ErrClosed: the Dir has been closed.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/stenohq/steno/internal/archive"
 	"github.com/stenohq/steno/internal/eventlog"
 	"github.com/stenohq/steno/pkg/events"
 )
@@ -90,7 +91,7 @@ func (o *opener) open(ctx context.Context) (*Agent, error) {
 			exists = true
 		}
 	}
-	return o.agent(exists)
+	return o.agent(ctx, exists)
 }
 
 // mine tells whether the anchor is about the files of this directory.
@@ -287,7 +288,7 @@ func (o *opener) rewrite(ctx context.Context, f ReadFile, lines []surveyed, firs
 }
 
 // agent returns the log as it stands now.
-func (o *opener) agent(exists bool) (*Agent, error) {
+func (o *opener) agent(ctx context.Context, exists bool) (*Agent, error) {
 	a := &Agent{
 		session: o.req.Session, agent: o.req.Agent, epoch: o.req.Epoch, stream: o.req.Stream, dir: o.dir,
 	}
@@ -314,7 +315,29 @@ func (o *opener) agent(exists bool) (*Agent, error) {
 		a.seq, a.link, e.proofs = anchor.Seq, anchor.H, nil
 	}
 	o.position(a, &e)
+	a.readFormer = o.formerReader(context.WithoutCancel(ctx))
 	return a, nil
+}
+
+// formerAtOnce is how many lines are read at a time to be compared.
+const formerAtOnce = 256
+
+// formerReader reads what the log holds behind a seq.
+func (o *opener) formerReader(ctx context.Context) func(uint64) ([]formerLine, error) {
+	r, s, a := NewReaderFS(o.d.fs), o.req.Session, o.req.Agent
+	return func(after uint64) ([]formerLine, error) {
+		var lines []formerLine
+		for l, err := range r.Read(ctx, s, a, after) {
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, formerLine{seqTo: l.SeqTo, lost: l.Kind == archive.Lost, data: events.HashLine(l.Data)})
+			if len(lines) == formerAtOnce {
+				break
+			}
+		}
+		return lines, nil
+	}
 }
 
 // create makes the empty file here, so that no commit has to wait for it.
