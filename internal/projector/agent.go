@@ -136,6 +136,7 @@ func urgent(ops []reducer.Op) bool {
 			if f := op.Frame; f.Kind == reducer.FrameTool && f.State == reducer.ToolRunning && f.Input != "" && f.Progress == nil {
 				return true
 			}
+		default:
 		}
 	}
 	return false
@@ -148,6 +149,7 @@ func changesState(ops []reducer.Op) bool {
 		switch ops[i].Kind {
 		case reducer.OpInteractionUpsert, reducer.OpTurnUpsert, reducer.OpItemsRemove, reducer.OpReset:
 			return true
+		default:
 		}
 	}
 	return false

@@ -57,9 +57,10 @@ type tokens struct {
 	Cached float64 `json:"cached"`
 }
 
-// due tells whether the session's row may be written.
-func (s *session) due(l *Limits, now time.Time) bool {
-	return s.dirty && !s.inCommit && len(s.missing) == 0 && (s.urgent || now.Sub(s.saved) >= l.RowAge)
+// due tells whether the session's row is to be written. must disregards when
+// that was done last.
+func (s *session) due(l *Limits, now time.Time, must bool) bool {
+	return s.dirty && !s.inCommit && len(s.missing) == 0 && (must || s.urgent || now.Sub(s.saved) >= l.RowAge)
 }
 
 // take brings an agent's facts up to date.

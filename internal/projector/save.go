@@ -50,7 +50,7 @@ func (w *worker) gather(now time.Time, all bool) (*commit, error) {
 		}
 	}
 	for _, s := range w.sessions {
-		if !s.due(&w.limits, now) && !(all && s.dirty && !s.inCommit && len(s.missing) == 0) {
+		if !s.due(&w.limits, now, all) {
 			continue
 		}
 		value, err := s.encode()
@@ -65,11 +65,11 @@ func (w *worker) gather(now time.Time, all bool) (*commit, error) {
 	}
 	ckpt := w.checkpoint(c)
 	moved := ckpt != w.ckpt
-	if len(c.groups) == 0 && !(moved && (all || now.Sub(w.ckptAt) >= w.limits.HeadAge)) {
-		return nil, nil
-	}
-	if moved {
+	if moved && (all || len(c.groups) > 0 || now.Sub(w.ckptAt) >= w.limits.HeadAge) {
 		c.ckpt = &ckpt
+	}
+	if len(c.groups) == 0 && c.ckpt == nil {
+		return nil, nil
 	}
 	return c, nil
 }

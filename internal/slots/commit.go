@@ -74,7 +74,7 @@ func (m *Member) settle(ctx context.Context, round []*request) {
 		case errors.Is(err, statestore.ErrTooLarge) && b.units == 1:
 			b.dropOnly(err)
 		case errors.Is(err, statestore.ErrConflict), errors.Is(err, statestore.ErrFenced):
-			if !m.sift(ctx, b) {
+			if !m.sift(b) {
 				pause.wait(ctx) // refused, yet nothing has moved
 			}
 		default:
@@ -93,7 +93,7 @@ func prune(ctx context.Context, round []*request) []*request {
 		case ctx.Err() != nil:
 			r.end(ErrStopped)
 		case r.slot.lost():
-			r.end(context.Cause(r.slot.ctx))
+			r.end(r.slot.cause())
 		case len(r.units) == 0 && r.ckpt == nil: // all left out
 			r.end(nil)
 		}
@@ -191,17 +191,17 @@ func (m *Member) awaitHeartbeat(ctx context.Context, b *batch) {
 
 // sift finds out what has moved: it ends the slots whose term has, and leaves
 // out the groups one of whose keys has. It reports whether it found anything.
-func (m *Member) sift(ctx context.Context, b *batch) bool {
+func (m *Member) sift(b *batch) bool {
 	found := false
 	for _, s := range b.shares {
-		found = m.siftShare(ctx, s) || found
+		found = m.siftShare(s) || found
 	}
 	return found
 }
 
-func (m *Member) siftShare(ctx context.Context, s share) bool {
+func (m *Member) siftShare(s share) bool {
 	o, r := s.request.slot, s.request
-	term, err := m.get(o.ctx, statestore.TermKey(m.cfg.Role, o.slot))
+	term, err := o.get(statestore.TermKey(m.cfg.Role, o.slot))
 	if err != nil {
 		return o.lost()
 	}
@@ -211,23 +211,23 @@ func (m *Member) siftShare(ctx context.Context, s share) bool {
 	}
 	if s.ckpt {
 		key := statestore.CheckpointKey(m.cfg.Role, o.slot)
-		if e, err := m.get(o.ctx, key); err == nil && !slices.Equal(e.Rev, o.ckptRev) {
+		if e, err := o.get(key); err == nil && !slices.Equal(e.Rev, o.ckptRev) {
 			o.end(fmt.Errorf("%w: %s", ErrMoved, key))
 			return true
 		}
 	}
 	before := len(r.units)
-	kept := slices.DeleteFunc(slices.Clone(r.units[:s.n]), func(u unit) bool { return m.moved(ctx, o, u) })
+	kept := slices.DeleteFunc(slices.Clone(r.units[:s.n]), func(u unit) bool { return o.moved(u) })
 	r.units = append(kept, r.units[s.n:]...)
 	return len(r.units) < before
 }
 
 // moved leaves a group out when one of its keys has another revision than it
 // expects.
-func (m *Member) moved(ctx context.Context, o *Owned, u unit) bool {
+func (o *Owned) moved(u unit) bool {
 	for _, w := range u.writes {
-		e, err := m.get(o.ctx, w.Key)
-		if err != nil || ctx.Err() != nil {
+		e, err := o.get(w.Key)
+		if err != nil {
 			return false
 		}
 		if !slices.Equal(e.Rev, w.Expect) {

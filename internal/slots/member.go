@@ -67,7 +67,7 @@ func (m *Member) Run(ctx context.Context, work Work) error {
 	m.heartbeat(ctx)
 	for ctx.Err() == nil {
 		for _, o := range m.takable(base) {
-			slots.Go(func() { m.serve(o, work) })
+			slots.Go(func() { m.serve(base, o, work) })
 		}
 		select {
 		case <-ctx.Done():

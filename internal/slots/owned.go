@@ -57,8 +57,14 @@ func (o *Owned) handOver() {
 	})
 }
 
-// lost tells whether the slot is no longer this member's to write.
+// lost tells whether the slot is no longer this member's to write, and cause
+// why.
 func (o *Owned) lost() bool { return o.ctx.Err() != nil }
+
+func (o *Owned) cause() error { return context.Cause(o.ctx) }
+
+// get reads a key until the leader answers or the slot is lost.
+func (o *Owned) get(key string) (statestore.Entry, error) { return o.m.get(o.ctx, key) }
 
 // Group is a set of writes that stay together in one batch: the keys of one
 // agent. Each Write expects the revision that was read or written last.
@@ -91,7 +97,7 @@ func (o *Owned) Commit(ctx context.Context, groups []Group, ckpt *Checkpoint) ([
 	select {
 	case o.m.requests <- r:
 	case <-o.ctx.Done():
-		return nil, context.Cause(o.ctx)
+		return nil, o.cause()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -149,7 +149,7 @@ func (s *sim) count(ctx context.Context, o *slots.Owned) error {
 			break
 		}
 		if ctx.Err() != nil {
-			return nil
+			return context.Cause(ctx)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -166,7 +166,7 @@ func (s *sim) count(ctx context.Context, o *slots.Owned) error {
 		n++
 		results, err := o.Commit(ctx, []slots.Group{group(key, strconv.FormatUint(n, 10), rev)}, at(n))
 		if err != nil {
-			return nil // lost or stopped
+			return err // lost or stopped
 		}
 		if results[0].Err != nil {
 			return results[0].Err
@@ -232,7 +232,7 @@ func (s *sim) run() string {
 		return name != "" && (s.killed(name) || s.intN(100) < 5)
 	})
 	var stopped []*process
-	for life := 0; life < 25; life++ {
+	for range 25 {
 		name := fmt.Sprint("m", s.intN(3))
 		switch p := members[name]; {
 		case p == nil:

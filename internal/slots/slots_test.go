@@ -439,6 +439,7 @@ func TestCommitFaults(t *testing.T) {
 						if reads++; reads%2 == 1 && len(script) > 0 {
 							return memstate.Unavailable
 						}
+					default:
 					}
 					return memstate.None
 				})

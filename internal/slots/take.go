@@ -34,19 +34,19 @@ func (m *Member) takable(base context.Context) []*Owned {
 }
 
 // serve takes a slot, does the work and releases it.
-func (m *Member) serve(o *Owned, work Work) {
+func (m *Member) serve(base context.Context, o *Owned, work Work) {
 	err := m.take(o)
 	if err == nil {
 		m.cfg.Logger.Info("slot taken", "role", m.cfg.Role, "slot", o.slot, "term", o.term, "stream_seq", o.ckpt.StreamSeq)
 		err = o.verdict(work(o.ctx, o))
-		m.release(o, err)
+		m.release(base, o, err)
 	}
 	m.finish(o, err)
 }
 
 // verdict says why the work ended: nil after a hand-over.
 func (o *Owned) verdict(err error) error {
-	if cause := context.Cause(o.ctx); cause != nil {
+	if cause := o.cause(); cause != nil {
 		return cause
 	}
 	if err == nil && !isClosed(o.draining) {
@@ -184,11 +184,11 @@ func (m *Member) attemptPut(ctx context.Context, w statestore.Write) (statestore
 
 // release writes that the slot is free, unless it is lost. It also refuses
 // whatever of this ownership is still under way.
-func (m *Member) release(o *Owned, verdict error) {
+func (m *Member) release(base context.Context, o *Owned, verdict error) {
 	if errors.Is(verdict, ErrLost) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(o.ctx), m.cfg.Timing.Attempt)
+	ctx, cancel := context.WithTimeout(base, m.cfg.Timing.Attempt)
 	defer cancel()
 	nonce := uuid.NewString()
 	value, err := json.Marshal(termRecord{Holder: m.cfg.Name, Nonce: nonce, Released: true})

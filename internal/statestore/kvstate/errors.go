@@ -49,7 +49,7 @@ func parseAck(m *nats.Msg) (pubAck, error) {
 
 // refusal maps an error of the server to the port's.
 func refusal(e *jetstream.APIError) error {
-	kind := error(nil)
+	var kind error
 	switch {
 	case e.ErrorCode == codeWrongLast:
 		kind = statestore.ErrConflict

@@ -116,7 +116,7 @@ func (s *Store) attempt(ctx context.Context, op Op, c statestore.Commit, revs *[
 		return statestore.ErrAmbiguous
 	case LostAck:
 		if _, err := s.apply(c); err != nil {
-			return fmt.Errorf("%w (%v)", statestore.ErrAmbiguous, err)
+			return fmt.Errorf("%w, and in truth: %s", statestore.ErrAmbiguous, err.Error())
 		}
 		return statestore.ErrAmbiguous
 	case None:

@@ -366,7 +366,10 @@ func testList(t *testing.T, s *fixture) {
 			t.Errorf("list %q: %.200q, want %.200q", prefix, got, want)
 		}
 	}
-	for range s.List(t.Context(), "index") {
+	for _, err := range s.List(t.Context(), "index") {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 }
@@ -437,7 +440,7 @@ func testWholeReads(t *testing.T, s *fixture) {
 			}
 		}
 	}()
-	for range 40 {
+	for range 20 {
 		e, err := s.Get(t.Context(), key)
 		if err != nil {
 			t.Error(err)
