@@ -29,5 +29,5 @@ func run(ctx context.Context, args []string, world cli.IO) int {
 			return b.Gateway(ln, nil, log), " gateway=" + stack.URL(ln), nil
 		},
 	}
-	return cli.Execute(ctx, role.Command(), args, world)
+	return cli.Execute(ctx, role.Command(), args, world) //nolint:contextcheck // cobra hands ctx to the command
 }

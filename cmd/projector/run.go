@@ -20,5 +20,5 @@ func run(ctx context.Context, args []string, world cli.IO) int {
 			return b.Projector(name, log), " name=" + name, nil
 		},
 	}
-	return cli.Execute(ctx, role.Command(), args, world)
+	return cli.Execute(ctx, role.Command(), args, world) //nolint:contextcheck // cobra hands ctx to the command
 }

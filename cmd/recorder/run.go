@@ -26,5 +26,5 @@ func run(ctx context.Context, args []string, world cli.IO) int {
 			return b.Recorder(name, data, log), " data=" + data, nil
 		},
 	}
-	return cli.Execute(ctx, role.Command(), args, world)
+	return cli.Execute(ctx, role.Command(), args, world) //nolint:contextcheck // cobra hands ctx to the command
 }

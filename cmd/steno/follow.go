@@ -114,7 +114,7 @@ func (f *follower) run(ctx context.Context) error {
 // ended is the end of a command that runs until it is interrupted.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the interruption is what ended it
 	}
 	return err
 }
@@ -166,7 +166,7 @@ func (f *follower) read(ctx context.Context, file *followed, buf []byte) error {
 		case err != nil:
 			f.say(file.job.Path, "cannot read: "+err.Error())
 			file.look = time.Now().Add(idleLook)
-			return nil
+			return nil //nolint:nilerr // reported; it is tried again
 		case change != importer.Same:
 			f.changed(file, change)
 			continue

@@ -202,7 +202,7 @@ func (im *imports) report(r result) error {
 	if r.Into != "" {
 		session = r.Into
 	}
-	fmt.Fprintf(w, "%s\n  session %s: %d lines, %d events, %d added\n", cli.Line(r.Path), session, r.Lines, r.Report.Events, r.Added)
+	fmt.Fprintf(w, "%s\n  session %s: %d lines, %d events, %d added\n", cli.Line(r.Path), session, r.Lines, r.Events, r.Added)
 	for _, f := range r.SkippedList {
 		fmt.Fprintf(w, "  line %d not used: %s\n", f.Line, cli.Line(f.Reason))
 	}

@@ -28,6 +28,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with something to look at.`,
   steno show SESSION                        # read one
   steno tail SESSION                        # watch one live`,
 	}
+	//nolint:contextcheck // cobra hands ctx to the commands
 	root.AddCommand(
 		upCommand(world), importCommand(world), followCommand(world), publishCommand(world), sessionsCommand(world),
 		showCommand(world), tailCommand(world), exportCommand(world), versionCommand(world),
@@ -79,8 +80,7 @@ func agentFlag(value string) (events.AgentID, error) {
 // badID says what is wrong with an id.
 func badID(what, id string, err error) error {
 	problem := err.Error()
-	var field *events.FieldError
-	if errors.As(err, &field) {
+	if field, ok := errors.AsType[*events.FieldError](err); ok {
 		problem = field.Problem
 	}
 	return cli.Usagef("%s id %q %s", what, short(id), problem)

@@ -117,6 +117,7 @@ func (s *screen) flush() {
 // Baseline implements gwclient.Handler.
 func (s *screen) Baseline(agent string, snapshot *reducer.Snapshot, _ uint64, why gwclient.Why) {
 	switch why {
+	case gwclient.First:
 	case gwclient.Lost:
 		s.printer.Note("some of what happened meanwhile is no longer known here")
 	case gwclient.Anew:

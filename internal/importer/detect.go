@@ -13,7 +13,8 @@ const (
 	headRecords = 20
 )
 
-// ErrUnrecognised: the first records of a file are of no known format.
+// ErrUnrecognised is wrapped when the first records of a file are of no known
+// format.
 var ErrUnrecognised = errors.New("not a log of a known format")
 
 // Detect finds the format of a file by its first records.

@@ -8,8 +8,9 @@ import (
 	"github.com/stenohq/steno/pkg/events"
 )
 
-// ErrRewritten: the log holds events of this run that are not the file's: it
-// was rewritten before the point up to which it had been imported.
+// ErrRewritten is wrapped when the log holds events of this run that are not
+// the file's: it was rewritten before the point up to which it had been
+// imported.
 var ErrRewritten = errors.New("file was rewritten before what was imported of it")
 
 // Log takes events. Those of one agent log come in order.

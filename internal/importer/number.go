@@ -109,7 +109,7 @@ func (s *Stream) fit(e *events.Event, line int) {
 			s.report.skip(line, fmt.Sprintf("%s: %d bytes cut off, an event holds 1 MiB", e.Type, cut))
 		}
 	}
-	reason := ""
+	var reason string
 	switch {
 	case len(e.Payload)+len(e.Labels) > events.MaxSize-envelope:
 		reason = fmt.Sprintf("event of %d bytes, above 1 MiB", len(e.Payload))

@@ -82,7 +82,7 @@ func (p *Planner) Plan(ctx context.Context, paths []string) ([]*Job, []Failure, 
 		err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 			if err != nil {
 				failures = append(failures, Failure{Path: file, Err: err})
-				return nil
+				return nil //nolint:nilerr // reported; the walk goes on
 			}
 			named := file == path
 			if entry.IsDir() || p.seen[file] || !named && filepath.Ext(file) != ".jsonl" {
@@ -113,7 +113,7 @@ func (p *Planner) Plan(ctx context.Context, paths []string) ([]*Job, []Failure, 
 	return settled, failures, err
 }
 
-// ErrTooShort: the file has no event yet; it may get one.
+// ErrTooShort is wrapped for a file that has no event yet; it may get one.
 var ErrTooShort = errors.New("no complete record that names a session yet")
 
 // job finds out what a file is: its format, session, agent and run.

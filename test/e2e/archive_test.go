@@ -121,7 +121,7 @@ func (s *system) compare(session, agent string, f *fold.Agent, tree *reducer.Tra
 		if !page.HasMore {
 			return
 		}
-		for turn := range page.Snapshot.Turns() {
+		for turn := range page.Turns() {
 			before = turn.TurnID
 			break
 		}

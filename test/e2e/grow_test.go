@@ -38,7 +38,7 @@ func (g *growing) write() string {
 	g.n++
 	token := fmt.Sprintf("record-%04d-end", g.n)
 	head := fmt.Sprintf(`"uuid":"u%d","sessionId":"%s","timestamp":"2026-01-01T00:%02d:%02d.000Z","cwd":"/w","version":"2.1.0"`, g.n, g.session, g.n/60, g.n%60)
-	body := ""
+	var body string
 	switch g.n % 5 {
 	case 1:
 		body = fmt.Sprintf(`{"type":"user",%s,"promptId":"p%d","message":{"content":"prompt %s"}}`, head, g.n, token)

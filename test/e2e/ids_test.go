@@ -119,7 +119,7 @@ func escapeAll(id string) string {
 // refused sends a request as it is written and wants a clear no.
 func (s *system) refused(method, path, body string) {
 	s.t.Helper()
-	conn, err := net.Dial("tcp", s.gateway) //nolint:noctx // closed below
+	conn, err := net.Dial("tcp", s.gateway)
 	if err != nil {
 		s.t.Fatal(err)
 	}

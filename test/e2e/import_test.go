@@ -48,8 +48,12 @@ func TestImportCorpus(t *testing.T) {
 		inTest := *s
 		inTest.t = t
 		for _, log := range [][2]string{
-			{weather, "main"}, {"ses_stage0_small", "main"}, {"ses_stage0_small", "side-sys1"}, {"edge_cases", "main"},
-			{"0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f", "a0ad4f44468bdf20d"}, {"b90b1f0d-a621-4cd9-ab50-9f3bb6ff4c35", "main"},
+			{weather, "main"},
+			{"ses_stage0_small", "main"},
+			{"ses_stage0_small", "side-sys1"},
+			{"edge_cases", "main"},
+			{"0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f", "a0ad4f44468bdf20d"},
+			{"b90b1f0d-a621-4cd9-ab50-9f3bb6ff4c35", "main"},
 		} {
 			inTest.checkArchive(log[0], log[1])
 		}

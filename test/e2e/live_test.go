@@ -19,7 +19,9 @@ func TestTailAcrossCrashes(t *testing.T) {
 		projector := s.role("projector", "--name", "p")
 		recorder := s.role("recorder", "--data", s.data)
 		crash(t, s, []killable{
-			{"gateway", gateway.again}, {"projector", projector.again}, {"recorder", recorder.again},
+			{"gateway", gateway.again},
+			{"projector", projector.again},
+			{"recorder", recorder.again},
 			{"NATS", func() { s.up.kill(); s.restart() }},
 			{"gateway again", gateway.again},
 		})

@@ -25,7 +25,7 @@ func build(m *testing.M) int {
 	for _, name := range []string{"steno", "recorder", "projector", "gateway"} {
 		args = append(args, "github.com/stenohq/steno/cmd/"+name)
 	}
-	cmd := exec.Command("go", args...) //nolint:noctx // no test's context yet
+	cmd := exec.Command("go", args...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "build the programs:", err)

@@ -196,7 +196,7 @@ func call(t *testing.T, stdin string, name string, args ...string) (code int, st
 // to come back on the same one.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

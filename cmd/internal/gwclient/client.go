@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -153,9 +154,7 @@ func (c *Client) Session(ctx context.Context, id events.SessionID) ([]byte, erro
 // The answer comes decoded and as it was sent.
 func (c *Client) Page(ctx context.Context, id events.SessionID, agent events.AgentID, query url.Values) (protocol.Page, []byte, error) {
 	q := url.Values{"agent_id": {string(agent)}}
-	for name, values := range query {
-		q[name] = values
-	}
+	maps.Copy(q, query)
 	data, err := c.read(ctx, c.at(q, "v1", "sessions", string(id), "transcript"))
 	if err != nil {
 		return protocol.Page{}, nil, err

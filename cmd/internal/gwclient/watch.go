@@ -80,7 +80,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	for {
 		attached, err := w.connection(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // asked to end: what it did to the connection does not matter
 		}
 		w.Handler.Connected(err)
 		if errors.Is(err, errRefused) {
@@ -150,8 +150,7 @@ func (w *Watch) frame(ctx context.Context, conn *websocket.Conn) ([]byte, error)
 }
 
 func refusal(err error) error {
-	switch websocket.CloseStatus(err) {
-	case 4401, 4403:
+	if code := websocket.CloseStatus(err); code == 4401 || code == 4403 {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	return err

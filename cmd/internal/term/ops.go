@@ -40,6 +40,9 @@ func (p *Printer) op(agent string, a *agentView, op *reducer.Op) {
 		p.prompt(agent, a, op.Prompt)
 	case reducer.OpItemsRemove:
 		p.line(agent, p.opts.Style.Dim("✂ taken back: "+Line(strings.Join(op.IDs, ", "))))
+	case reducer.OpTaskRefUpsert, reducer.OpAttachmentUpsert, reducer.OpMetaMerge:
+		// Tasks show themselves, attachments with their turn; meta is a
+		// dashboard's.
 	}
 }
 

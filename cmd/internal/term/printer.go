@@ -21,7 +21,7 @@ type Options struct {
 // told the same again, or a whole that holds what it wrote, it writes only what
 // is new. It is used by one goroutine; Flush after each change.
 type Printer struct {
-	out    *bufio.Writer
+	out    *bufio.Writer // keeps its first error, which Flush returns
 	opts   Options
 	agents map[string]*agentView
 	open   string // key of the text whose line is not ended
@@ -157,29 +157,31 @@ func (p *Printer) stream(agent, key, margin, text string) {
 	margin = p.margin(agent) + margin
 	if p.open != key {
 		p.endLine()
-		p.out.WriteString(margin)
+		p.write(margin)
 	}
 	p.open = key
 	for {
 		before, after, more := strings.Cut(text, "\n")
-		p.out.WriteString(Safe(before))
+		p.write(Safe(before))
 		if !more {
 			return
 		}
-		p.out.WriteString("\n")
+		p.write("\n")
 		p.open = ""
 		if after == "" {
 			return
 		}
-		p.out.WriteString(margin)
+		p.write(margin)
 		p.open = key
 		text = after
 	}
 }
 
+func (p *Printer) write(s string) { _, _ = p.out.WriteString(s) }
+
 func (p *Printer) endLine() {
 	if p.open != "" {
-		p.out.WriteString("\n")
+		p.write("\n")
 		p.open = ""
 	}
 }

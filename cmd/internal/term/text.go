@@ -123,8 +123,15 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Dim, Bold, Red and Cyan write text that is safe already.
-func (s Style) Dim(text string) string  { return s.paint("2", text) }
+// Dim writes what matters less. Like the others it takes text that is safe
+// already.
+func (s Style) Dim(text string) string { return s.paint("2", text) }
+
+// Bold writes what begins something.
 func (s Style) Bold(text string) string { return s.paint("1", text) }
-func (s Style) Red(text string) string  { return s.paint("31", text) }
+
+// Red writes what went wrong.
+func (s Style) Red(text string) string { return s.paint("31", text) }
+
+// Cyan writes names.
 func (s Style) Cyan(text string) string { return s.paint("36", text) }

@@ -169,6 +169,7 @@ func countStep(c *count, s *reducer.Step) {
 			c.Texts++
 		case reducer.FrameThinking:
 			c.Thinking++
+		case reducer.FrameNotice:
 		case reducer.FrameTool:
 			c.Calls++
 			if f.State != reducer.ToolRunning {

@@ -68,17 +68,22 @@ func strip(raw []byte) []byte {
 	case scan.Object:
 		return stripObject(raw)
 	case scan.Array:
-		out := []byte{'['}
-		list := scan.ArrayOf(raw)
-		for list.Next() {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(out, strip(list.Value())...)
-		}
-		return append(out, ']')
+		return stripArray(raw)
+	default:
+		return raw
 	}
-	return raw
+}
+
+func stripArray(raw []byte) []byte {
+	out := []byte{'['}
+	list := scan.ArrayOf(raw)
+	for list.Next() {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, strip(list.Value())...)
+	}
+	return append(out, ']')
 }
 
 func stripObject(raw []byte) []byte {

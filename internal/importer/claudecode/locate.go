@@ -29,7 +29,7 @@ func (Format) Locate(path string) (importer.Source, error) {
 	}
 	agent, err := events.ParseAgentID(rest)
 	if err != nil {
-		return src, nil // the name says nothing
+		return src, nil //nolint:nilerr // a file name that is no id says nothing
 	}
 	main := ""
 	if dir := sessionDir(path); dir != "" {
