@@ -160,6 +160,10 @@ func (f *Fold) apply(one *facts.Fact) {
 		f.undo(one.Turn)
 	case facts.Call, facts.Withdrawn, facts.Decided:
 		f.calls.apply(one)
+	case facts.Approval:
+		if c := f.calls.find(one.Run, one.CallID); c != nil {
+			one.Name = c.name
+		}
 	case facts.Checkpoint:
 		f.compact(one)
 	case facts.Terminal:
@@ -217,7 +221,7 @@ func (f *Fold) put(one *facts.Fact) {
 		f.add(m)
 		f.spoke(one.Run, one.Seq)
 	}
-	if one.Live && !m.live {
+	if one.Live && m.role != "" && !m.live {
 		return // a message fact is authoritative
 	}
 	f.size -= m.size()
