@@ -38,11 +38,13 @@ func (m *Member) serve(base context.Context, o *Owned, work Work) {
 	err := m.take(o)
 	if err == nil {
 		m.cfg.Logger.Info("slot taken", "role", m.cfg.Role, "slot", o.slot, "term", o.term, "stream_seq", o.ckpt.StreamSeq)
-		err = o.verdict(work(o.ctx, o))
+		err = o.verdict(o.do(work))
 		m.release(base, o, err)
 	}
 	m.finish(o, err)
 }
+
+func (o *Owned) do(work Work) error { return work(o.ctx, o) }
 
 // verdict says why the work ended: nil after a hand-over.
 func (o *Owned) verdict(err error) error {
