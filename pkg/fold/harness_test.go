@@ -249,3 +249,11 @@ func sorted(doc string) string {
 	}
 	return quoted(v)
 }
+
+func record(n uint64, line string) fold.Record {
+	return fold.Record{Seq: n, StreamSeq: n, StoredAt: epoch + int64(n)*1000, Data: []byte(line)}
+}
+
+func lostRecord(from, to uint64) fold.Record {
+	return fold.Record{Kind: fold.Lost, Seq: from, SeqTo: to, StreamSeq: to, StoredAt: epoch}
+}

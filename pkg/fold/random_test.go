@@ -168,7 +168,12 @@ func TestRandomLogs(t *testing.T) {
 func checkKept(t tester, kept, have *reducer.Snapshot) {
 	t.Helper()
 	if a, b := trimTo(t, kept, kept), trimTo(t, have, kept); a != b {
-		t.Fatalf("the reader has\n%s\nthe fold has\n%s", b, a)
+		i := 0
+		for i < len(a) && i < len(b) && a[i] == b[i] {
+			i++
+		}
+		from := max(0, i-300)
+		t.Fatalf("the reader has\n… %s\nthe fold has\n… %s", b[from:min(len(b), i+500)], a[from:min(len(a), i+500)])
 	}
 }
 

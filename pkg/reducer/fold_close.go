@@ -145,6 +145,7 @@ func (f *Fold) closeLoose(item *foldItem) {
 	if f.sink != nil {
 		f.sink.Close(Closed{After: f.after(item), Marker: item.marker, TaskRef: item.ref})
 	}
+	f.refsClosed = f.refsClosed || item.ref != nil
 	f.dropItem(item)
 }
 

@@ -127,6 +127,11 @@ func (f *Fold) addTaskRef(taskID string) {
 	if f.items[id] != nil {
 		return
 	}
+	if f.refsClosed {
+		// A task id that is used again after its reference has closed: readers
+		// that still have it would leave it in its old place.
+		f.push(OpItemsRemove).IDs = []string{id}
+	}
 	r := &TaskRef{RefID: id, TaskID: taskID, At: f.now()}
 	item := &foldItem{ref: r}
 	f.addLoose(id, item)

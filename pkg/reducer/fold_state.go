@@ -33,6 +33,7 @@ func (f *Fold) code(c *foldCoder) {
 	c.int(&f.next)
 	c.int(&f.used)
 	c.alias(&f.alias)
+	c.bool(&f.refsClosed)
 	codeList(c, &f.closed.runs, func(r *closedRun) { c.int(&r.first); c.int(&r.last); c.bool(&r.user) })
 	c.uint(&f.born)
 	c.uint(&f.ends)

@@ -4,8 +4,7 @@ package reducer
 func (f *Fold) subagentSpawned(p *foldPayload) {
 	agent, call, key := p.key("subagentId"), p.word("parentToolCallId"), p.word("taskId")
 	name, description := p.text("subagentName"), p.text("description")
-	swarm := p.has("swarmIndex")
-	p.number("swarmIndex")
+	swarm := p.number("swarmIndex").Set
 	background := p.flag("runInBackground").V
 	if agent == "" {
 		return

@@ -14,12 +14,13 @@ type foldTimeline struct {
 	queue       []*foldItem          // of these, in their order; may hold some that are gone
 	turns       []*foldTurn          // by ordinal
 
-	current *foldTurn // what an event without turnId is about
-	next    int       // the next free ordinal: above every one ever used
-	used    int       // ordinals below it that are not held belong to closed or removed turns
-	alias   foldAlias // of the last turn.started that was given another number
-	closed  closedTurns
-	open    []*foldFrame // text and thinking frames that still grow, oldest first
+	current    *foldTurn // what an event without turnId is about
+	next       int       // the next free ordinal: above every one ever used
+	used       int       // ordinals below it that are not held belong to closed or removed turns
+	alias      foldAlias // of the last turn.started that was given another number
+	closed     closedTurns
+	refsClosed bool         // a task reference has closed
+	open       []*foldFrame // text and thinking frames that still grow, oldest first
 }
 
 // foldAlias maps a number that a publisher uses to the one it was given.

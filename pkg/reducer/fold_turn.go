@@ -12,15 +12,16 @@ func (f *Fold) turnStarted(p *foldPayload) {
 	if !ok {
 		return
 	}
-	origin, prompt := p.origin("origin"), p.text("prompt")
-	if !p.has("origin") && prompt.Set {
+	origin, given := p.origin("origin")
+	prompt := p.text("prompt")
+	if !given && prompt.Set {
 		origin.Kind = OriginUser
 	}
 	t := f.startTurn(id)
 	h := *t.head
 	fresh := h.State == ""
 	h.State, h.EndedAt, h.DurationMs, h.Error = TurnRunning, "", Opt[float64]{}, Opt[string]{}
-	if fresh || p.has("origin") || prompt.Set {
+	if fresh || given || prompt.Set {
 		h.Origin = origin
 	}
 	if fresh {
@@ -195,18 +196,18 @@ func (u *TurnUsage) add(s *Step) {
 	}
 }
 
-// origin reads what opened a turn.
-func (p *foldPayload) origin(name string) Origin {
+// origin reads what opened a turn: an object, or its kind alone.
+func (p *foldPayload) origin(name string) (origin Origin, given bool) {
 	raw := p.value(name)
 	if kind, ok := foldString(raw); ok {
-		return Origin{Kind: originKind(kind, "")}
+		return Origin{Kind: originKind(kind, "")}, true
 	}
 	o, ok := p.object(name)
 	if !ok {
-		return Origin{Kind: OriginOther}
+		return Origin{Kind: OriginOther}, false
 	}
 	kind := o.word("kind")
-	origin := Origin{Payload: Raw(raw)}
+	origin.Payload = Raw(raw)
 	switch kind {
 	case "cron", "cron_job", "cron_missed":
 		origin.TaskID = o.word("jobId")
@@ -219,7 +220,7 @@ func (p *foldPayload) origin(name string) Origin {
 		}
 	}
 	origin.Kind = originKind(kind, origin.TaskID)
-	return origin
+	return origin, true
 }
 
 // originKind maps the kinds that runtimes use to the closed set.
