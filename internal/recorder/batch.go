@@ -41,6 +41,9 @@ func (w *worker) batch(ctx context.Context, records []eventlog.Record) error {
 		if err == nil {
 			w.durable = records[len(records)-1].StreamSeq
 			w.svc.status.update(w.n, func(sl *slotStatus, _ *Stats) { sl.err = nil })
+			if f := w.svc.cfg.OnDurable; f != nil {
+				f(len(records), records[0].StoredAt)
+			}
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -2,6 +2,7 @@ package recorder_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,6 +33,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	flag.Parse()
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set("300"); err != nil {
+			panic(err)
+		}
 	}
 	natstest.Main(m)
 }

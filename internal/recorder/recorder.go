@@ -46,6 +46,11 @@ type Config struct {
 	Timing slots.Timing
 	Files  wirelog.Options
 
+	// OnDurable, when set, is told of each batch that has become durable: how
+	// many records, and when the oldest of them was stored. It is called by
+	// several goroutines.
+	OnDurable func(records int, oldest time.Time)
+
 	// Save is the interval of the fenced commits (1 s).
 	Save time.Duration
 	// MaxAgents bounds the agents kept in memory for one slot (4,096).
