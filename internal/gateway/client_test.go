@@ -10,9 +10,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/stenohq/steno/pkg/fold"
 	"github.com/stenohq/steno/pkg/grade"
 	"github.com/stenohq/steno/pkg/protocol"
-	"github.com/stenohq/steno/pkg/reducer"
 )
 
 // client is a WebSocket client that holds every agent it is told of to the
@@ -172,9 +172,9 @@ func (c *client) data(d protocol.Data) error {
 		if err != nil {
 			return err
 		}
-		for i := range m.Batch.Ops {
-			if !c.grade.Admits(m.Batch.Ops[i].Kind) {
-				return fmt.Errorf("%s at grade %s", m.Batch.Ops[i].Kind, c.grade)
+		for _, op := range m.Ops {
+			if !c.grade.Admits(op.Kind) {
+				return fmt.Errorf("%s at grade %s", op.Kind, c.grade)
 			}
 		}
 		rep := c.replicas[m.AgentID]
@@ -205,8 +205,6 @@ func (c *client) state(agent string) string {
 	return window(c.replicas[agent].Transcript().Snapshot(-1))
 }
 
-func wantState(a interface {
-	Snapshot(int) *reducer.Snapshot
-}, g grade.Grade) string {
+func wantState(a *fold.Agent, g grade.Grade) string {
 	return window(grade.Redact(a.Snapshot(-1), g))
 }

@@ -73,7 +73,7 @@ func (g *Gateway) serveWS(w http.ResponseWriter, r *http.Request) {
 		signal: make(chan struct{}, 1), watches: map[events.SessionID]*watch{},
 	}
 	c.room.L = &c.mu
-	c.serve(life)
+	c.serve(life) //nolint:contextcheck // the request's context means nothing once the connection is hijacked
 }
 
 // serve runs the connection until either side ends it.

@@ -130,7 +130,7 @@ func (c *conn) subscribe(ctx context.Context, f *protocol.Control) *problem {
 			return p
 		}
 	}
-	w, p := c.attach(id)
+	w, p := c.attach(id) //nolint:contextcheck // a session outlives who brings it in
 	if p != nil {
 		return p
 	}
@@ -220,8 +220,8 @@ func (c *conn) unsubscribe(f *protocol.Control) *problem {
 }
 
 func tooMany(n int) *problem {
-	return &problem{http.StatusTooManyRequests, "too_many_subscriptions",
-		fmt.Sprintf("a connection watches at most %d sessions; unsubscribe some or open another one", n)}
+	detail := fmt.Sprintf("a connection watches at most %d sessions; unsubscribe some or open another one", n)
+	return &problem{http.StatusTooManyRequests, "too_many_subscriptions", detail}
 }
 
 func now() string { return events.FormatTime(time.Now().UnixMilli()) }

@@ -52,7 +52,6 @@ func TestGradeChanges(t *testing.T) {
 	r := newRig(t, nil)
 	fill(r, "s", "main", 50)
 	c := r.dial(protocol.CapabilityAppendInput)
-	end := r.folded("s", "main").Seq()
 	resets := 0
 	for _, g := range []grade.Grade{grade.Turn, grade.Turn, grade.Block, grade.Delta, grade.Block, grade.Turn, grade.Delta} {
 		c.mu.Lock()
@@ -67,8 +66,7 @@ func TestGradeChanges(t *testing.T) {
 			resets++
 		}
 		fill(r, "s", "main", 30)
-		end = r.folded("s", "main").Seq()
-		c.reaches("main", end)
+		c.reaches("main", r.folded("s", "main").Seq())
 		if c.resets["main"] != resets {
 			t.Fatalf("after going to %s: %d resets, want %d", g, c.resets["main"], resets)
 		}

@@ -161,7 +161,9 @@ func (g *Gateway) listen(ctx context.Context) error {
 	if err := srv.Shutdown(drain); err != nil {
 		_ = srv.Close()
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		g.log.Warn("listener_broke_while_stopping", "error", err)
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/stenohq/steno/pkg/events"
@@ -127,10 +128,5 @@ func (q *query) number(name string, def, lo, hi int) int {
 // capability tells whether the comma-separated parameter capabilities has one.
 func (q *query) capability(name string) bool {
 	s, _ := q.one("capabilities")
-	for _, c := range splitList(s) {
-		if c == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(splitList(s), name)
 }

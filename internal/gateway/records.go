@@ -126,7 +126,7 @@ func (f *feed) reachesBack(ctx context.Context) error {
 	f.mu.Lock()
 	first := f.first
 	f.mu.Unlock()
-	ok := false
+	var ok bool
 	if first > 0 {
 		recs, err := f.src.log.Range(ctx, f.session, f.agent, 0, 1)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -68,7 +67,7 @@ func (r *rig) start() {
 	}
 	r.g = New(Config{
 		Log: r.log, State: r.state, Archive: r.archive, TopologyID: topology, Listener: ln,
-		Limits: r.limits, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Limits: r.limits,
 	})
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan error, 1)

@@ -39,7 +39,7 @@ func (r *ring) reset(seq uint64) {
 // push adds the next batch and drops what no longer fits, but never the newest.
 func (r *ring) push(b fold.Batch, plain []reducer.Op) {
 	e := &entry{batch: b, plain: plain, cost: opsCost(b.Ops)}
-	for v := variant(0); v < variants; v++ {
+	for v := range variant(variants) {
 		e.prev[v] = r.last[v]
 		if e.holds[v] = v.holds(b.Ops); e.holds[v] {
 			r.last[v] = b.SeqTo

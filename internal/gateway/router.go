@@ -69,8 +69,7 @@ func (c *call) method(methods map[string]handler) *problem {
 			allow = append(allow, m)
 		}
 		c.w.Header().Set("Allow", strings.Join(allow, ", "))
-		return &problem{http.StatusMethodNotAllowed, "method_not_allowed",
-			"this path does not answer " + shown(c.r.Method)}
+		return &problem{http.StatusMethodNotAllowed, "method_not_allowed", "this path does not answer " + shown(c.r.Method)}
 	}
 	return h(c)
 }

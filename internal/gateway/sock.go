@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,7 +95,7 @@ func (c *sock) push(p []byte) error {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		rest := append(p[:len(p):len(p)], closeFrame(1008, "client reads too slowly; reconnect with cursors")...)
+		rest := append(slices.Clip(p), closeFrame(1008, "client reads too slowly; reconnect with cursors")...)
 		_, _ = c.send(rest, c.stall/6)
 		return errStalled
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -39,9 +40,7 @@ func (c *call) stream() *problem {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	out := &sse{w: c.w, rc: http.NewResponseController(c.w), epoch: s.epoch, stall: c.g.cfg.Limits.SlowClient, told: map[string]uint64{}}
-	for a, seq := range req.since {
-		out.told[a] = seq
-	}
+	maps.Copy(out.told, req.since)
 	trySignal(signal)
 	out.run(c.r.Context(), life, w, signal, c.g.cfg.Limits)
 	return nil
