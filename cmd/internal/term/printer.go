@@ -17,9 +17,10 @@ type Options struct {
 	Lines  int  // of a tool's output; 0 is all
 }
 
-// Printer writes a transcript as it grows. It remembers what it has written:
-// told the same again, or a whole that holds what it wrote, it writes only what
-// is new. It is used by one goroutine; Flush after each change.
+// Printer writes a transcript as it grows: batches of operations, each once and
+// in order, and at any time a whole in place of those that were missed. It
+// remembers what it has written, so that of a whole it writes only what is new.
+// It is used by one goroutine; Flush after each change.
 type Printer struct {
 	out    *bufio.Writer // keeps its first error, which Flush returns
 	opts   Options
@@ -155,6 +156,7 @@ func (p *Printer) stream(agent, key, margin, text string) {
 		return
 	}
 	margin = p.margin(agent) + margin
+	key = agent + " " + key
 	if p.open != key {
 		p.endLine()
 		p.write(margin)
