@@ -14,6 +14,8 @@ type Options struct {
 	// Clean logs are as a fold emits them: headers before what they hold,
 	// appends that fit, ids of one kind each, no surrogate halves, no resets.
 	Clean bool
+	// OwnOrdinals keeps turns and steps to the ordinals of their ids.
+	OwnOrdinals bool
 	// NoRemove leaves items.remove out.
 	NoRemove bool
 }
@@ -68,9 +70,10 @@ func (g *generator) op() reducer.Op {
 	case reducer.OpAppend:
 		return g.appendOp()
 	case reducer.OpMarkerUpsert:
-		op.Marker, op.BeforeTurn = g.marker(), g.before()
+		op.Marker = g.marker()
+		op.BeforeTurn = g.before(op.Marker.MarkerID)
 	case reducer.OpTaskRefUpsert:
-		op.TaskRef, op.BeforeTurn = &reducer.TaskRef{RefID: g.pick("ref-1", "ref-2", "ref-3"), TaskID: g.pick("k1", "k2"), At: g.time()}, g.before()
+		return g.taskRefOp(g.pick("k1", "k2", "k3"))
 	case reducer.OpMetaMerge:
 		op.Meta = g.metaPatch()
 	case reducer.OpItemsRemove:
@@ -78,7 +81,7 @@ func (g *generator) op() reducer.Op {
 			return g.turnOp()
 		}
 		for range g.number(2) {
-			op.IDs = append(op.IDs, g.pick("t0", "t1", "t2", "t3", "m1", "ref-1", "nobody"))
+			op.IDs = append(op.IDs, g.pick("t0", "t1", "t2", "t3", "m1", "ref-k1", "nobody"))
 		}
 		if op.IDs == nil {
 			op.IDs = []string{}
@@ -89,16 +92,53 @@ func (g *generator) op() reducer.Op {
 	return op
 }
 
-func (g *generator) turnOp() reducer.Op {
-	return reducer.Op{Kind: reducer.OpTurnUpsert, Turn: g.turn(fmt.Sprint("t", g.number(5)))}
+func (g *generator) taskRefOp(task string) reducer.Op {
+	ref := &reducer.TaskRef{RefID: "ref-" + task, TaskID: task, At: g.time()}
+	return reducer.Op{Kind: reducer.OpTaskRefUpsert, TaskRef: ref, BeforeTurn: g.before(ref.RefID)}
 }
 
-// before is absent or an ordinal.
-func (g *generator) before() reducer.Opt[int] {
-	if g.coin() {
+func (g *generator) turnOp() reducer.Op {
+	return reducer.Op{Kind: reducer.OpTurnUpsert, Turn: g.turn(g.turnID())}
+}
+
+// before is absent or an ordinal. In a clean log what is sent again names the
+// turn it stands before, and what is new comes at the end.
+func (g *generator) before(id string) reducer.Opt[int] {
+	if !g.Clean {
+		if g.coin() {
+			return reducer.Opt[int]{}
+		}
+		return reducer.Some(g.number(6))
+	}
+	held, next := false, 0
+	for it := range g.state.Snapshot(-1).Items() {
+		if it.Turn != nil {
+			if held {
+				return reducer.Some(it.Turn.Ordinal)
+			}
+			next = it.Turn.Ordinal + 1
+		}
+		held = held || it.ID() == id
+	}
+	if !held {
 		return reducer.Opt[int]{}
 	}
-	return reducer.Some(g.number(6))
+	return reducer.Some(next)
+}
+
+// turnID names any turn; in a clean log one that is held, or the next one.
+func (g *generator) turnID() string {
+	if !g.Clean {
+		return fmt.Sprint("t", g.number(5))
+	}
+	held, next := []string{}, 0
+	for t := range g.state.Snapshot(-1).Turns() {
+		held, next = append(held, t.TurnID), max(next, t.Ordinal+1)
+	}
+	if len(held) == 0 || g.number(4) == 0 {
+		return fmt.Sprint("t", next)
+	}
+	return g.pick(held...)
 }
 
 func (g *generator) turn(id string) *reducer.Turn {
@@ -113,7 +153,7 @@ func (g *generator) turn(id string) *reducer.Turn {
 	}
 	if !g.Clean {
 		t.HasMoreSteps = g.number(9) == 0
-		if g.number(20) == 0 {
+		if !g.OwnOrdinals && g.number(20) == 0 {
 			t.Ordinal = g.number(6) // not the one of its id
 		}
 	}
@@ -128,7 +168,7 @@ func (g *generator) turn(id string) *reducer.Turn {
 
 // place draws a step, its turn held when the log is clean.
 func (g *generator) place() (turnID, stepID string) {
-	turnID = fmt.Sprint("t", g.number(4))
+	turnID = g.turnID()
 	if g.Clean && !g.holds(turnID, "") {
 		g.add(reducer.Op{Kind: reducer.OpTurnUpsert, Turn: g.turn(turnID)})
 	}
@@ -163,7 +203,7 @@ func (g *generator) stepOf(turnID, stepID string) *reducer.Step {
 		StartedAt: g.time(), EndedAt: g.time(), Model: g.optText(), Cost: g.optNumber(),
 		FinishReason: g.optText(), EndReason: g.optText(), EndMessage: g.optText(), Usage: g.stepUsage(),
 	}
-	if !g.Clean && g.number(20) == 0 {
+	if !g.Clean && !g.OwnOrdinals && g.number(20) == 0 {
 		s.Ordinal = g.number(5)
 	}
 	if g.coin() {
@@ -292,6 +332,9 @@ func (g *generator) entity(op *reducer.Op) {
 			TaskID: g.pick("k1", "k2", "k3"), Kind: g.pick("shell", "subagent"), State: g.pick("running", "completed", "lost"),
 			Detached: g.coin(), Description: g.optText(), AgentID: g.pick("", "sub"), OutputTail: g.text(), StartedAt: g.time(),
 			EndedAt: g.time(), ResultSummary: g.optText(), Error: g.optText(), StateReason: g.optText(), Usage: g.stepUsage(),
+		}
+		if g.Clean {
+			g.add(g.taskRefOp(op.Task.TaskID))
 		}
 	case reducer.OpInteractionUpsert:
 		op.Interaction = &reducer.Interaction{

@@ -10,7 +10,8 @@ import (
 // behind: appends to one target are joined, and a later upsert of an entity
 // replaces the earlier ones and the appends to it. It takes the first one's
 // PrevSeq and the last one's Seq, and leaves the same state in a client that
-// can apply them without a gap. The batches stay as they are.
+// can apply them without a gap, provided that ordinals are those of the ids.
+// The batches stay as they are.
 func Merge(batches []Batch) Batch {
 	if len(batches) == 0 {
 		return Batch{}
@@ -168,16 +169,9 @@ func (s *slot) replace(op *reducer.Op) bool {
 	}
 	switch op.Kind {
 	case reducer.OpTurnUpsert:
-		if old.Turn.Ordinal != op.Turn.Ordinal {
+		if old.Turn.Ordinal != op.Turn.Ordinal || old.Turn.HasMoreSteps != op.Turn.HasMoreSteps {
 			return false
 		}
-		s.op = *op
-		if old.Turn.HasMoreSteps && !op.Turn.HasMoreSteps {
-			turn := *op.Turn
-			turn.HasMoreSteps = true
-			s.op.Turn = &turn
-		}
-		return true
 	case reducer.OpStepUpsert:
 		if old.Step.Ordinal != op.Step.Ordinal {
 			return false

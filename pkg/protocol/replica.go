@@ -160,7 +160,7 @@ func (r *Replica) follow(b *Batch) Outcome {
 	}
 	res := r.transcript.Apply(b.Ops)
 	r.seq = b.Seq
-	if res.Gap != nil && b.Seq > r.healed {
+	if res.Gap != nil && b.Seq > r.healed && !unloaded(res.Gap) {
 		// The state differs from the server's; only a baseline mends that.
 		r.ready = false
 		r.drop()
@@ -168,6 +168,10 @@ func (r *Replica) follow(b *Batch) Outcome {
 	}
 	return Applied
 }
+
+// unloaded reports an append to a task that the state does not hold: baselines
+// carry no ended task that nothing refers to.
+func unloaded(g *reducer.Gap) bool { return g.Target.TaskID != "" && g.Expected == 0 }
 
 // drain applies what waited.
 func (r *Replica) drain() Outcome {

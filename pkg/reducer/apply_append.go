@@ -79,6 +79,9 @@ func (n *frameNode) growable(inputText bool) bool {
 func (t *Transcript) growTask(op *Op) (*Gap, bool) {
 	key, n := t.tasks.find(t.owner, op.Target.TaskID)
 	if key == 0 {
+		if t.hasMoreOlder {
+			return nil, false // a window does not carry every task that has ended
+		}
 		if op.Offset != 0 {
 			return &Gap{Target: op.Target, Got: op.Offset}, false
 		}

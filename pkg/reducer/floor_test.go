@@ -23,6 +23,8 @@ func TestFloor(t *testing.T) {
 		"marker before the floor":      opMarker("m", "before 5"),
 		"marker far before the floor":  opMarker("m", "before 0"),
 		"task ref before the floor":    opMark("taskref", "r", "before 5"),
+		"append to an unloaded task":   opTail("k", "7", "x"),
+		"append that makes no task":    opTail("k", "0", "x"),
 		"unknown turn without ordinal": opStep("zzz.1"),
 	} {
 		t.Run("ignored: "+name, func(t *testing.T) {

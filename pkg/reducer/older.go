@@ -10,21 +10,12 @@ import "slices"
 // exist; for a page of one turn's older steps pass HasMoreOlder.
 func (t *Transcript) LoadOlder(p *Snapshot, hasMore bool) {
 	t.near = nearTarget{}
-	for _, e := range slices.Backward(slices.Collect(p.entries())) {
-		id := e.mark.ID()
+	for _, e := range slices.Backward(t.loadHeld(slices.Collect(p.entries()))) {
+		key := t.frontLabel()
 		if e.turn != nil {
-			id = e.turn.head.TurnID
-		}
-		turnKey, turn := t.turns.find(t.owner, id)
-		markKey, _ := t.marks.find(t.owner, id)
-		switch {
-		case e.turn != nil && turnKey != 0:
-			t.loadSteps(turnKey, turn, e.turn)
-		case turnKey != 0 || markKey != 0:
-		case e.turn != nil:
-			t.turns.insert(t.owner, t.ed, t.frontLabel(), e.turn)
-		default:
-			t.marks.insert(t.owner, t.ed, t.frontLabel(), e.mark)
+			t.turns.insert(t.owner, t.ed, key, e.turn)
+		} else if id := e.mark.ID(); !t.holds(id) {
+			t.marks.insert(t.owner, t.ed, key, e.mark)
 		}
 	}
 	loadMissing(t, &t.tasks, &p.tasks)
@@ -34,6 +25,30 @@ func (t *Transcript) LoadOlder(p *Snapshot, hasMore bool) {
 	loadMissing(t, &t.prompts, &p.prompts)
 	t.hasMoreOlder = hasMore
 	t.sorted = t.turnsSorted()
+}
+
+// loadHeld takes older steps of the turns that are held here, and returns the
+// entries before the first of these turns. What stands behind it is here
+// already, or is newer than the watermark and comes with the batches since.
+func (t *Transcript) loadHeld(entries []entry) []entry {
+	before := len(entries)
+	for i, e := range entries {
+		if e.turn == nil {
+			continue
+		}
+		if key, turn := t.turns.find(t.owner, e.turn.head.TurnID); key != 0 {
+			t.loadSteps(key, turn, e.turn)
+			before = min(before, i)
+		}
+	}
+	return entries[:before]
+}
+
+// holds reports whether the timeline has an item with that id.
+func (t *Transcript) holds(id string) bool {
+	turn, _ := t.turns.find(t.owner, id)
+	mark, _ := t.marks.find(t.owner, id)
+	return turn != 0 || mark != 0
 }
 
 // HasMoreOlder reports that turns older than the first one exist.

@@ -239,6 +239,9 @@ func (m *reference) grow(op *reducer.Op) (changed, gap bool) {
 	if op.Target.TaskID != "" {
 		i := slices.IndexFunc(m.tasks, func(t *refTask) bool { return t.head.TaskID == op.Target.TaskID })
 		if i < 0 {
+			if m.more {
+				return false, false
+			}
 			if op.Offset != 0 || len(chunk) == 0 {
 				return false, op.Offset != 0
 			}
