@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
-	"go.uber.org/goleak"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stenohq/steno/internal/natsnode/query"
 	"github.com/stenohq/steno/internal/natstest"
@@ -21,7 +21,13 @@ import (
 	"github.com/stenohq/steno/pkg/events"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { natstest.Main(m) }
+
+// node is a server of natstest, in the process or beside it.
+type node interface {
+	URL() string
+	JS() jetstream.JetStream
+}
 
 var quiet = agent.Logger(slog.New(slog.DiscardHandler))
 
@@ -32,7 +38,7 @@ func limited(t testing.TB, d time.Duration) context.Context {
 }
 
 // connect opens a publisher of session s on the node, over its socket.
-func connect(t testing.TB, n *natstest.Node, opts ...agent.Option) *agent.Publisher {
+func connect(t testing.TB, n node, opts ...agent.Option) *agent.Publisher {
 	t.Helper()
 	all := append([]agent.Option{agent.Session("s"), quiet, agent.FirstContact(0)}, opts...)
 	p, err := agent.Connect(t.Context(), n.URL(), all...)
@@ -43,7 +49,7 @@ func connect(t testing.TB, n *natstest.Node, opts ...agent.Option) *agent.Publis
 }
 
 // stored reads an agent log as it is stored.
-func stored(t testing.TB, n *natstest.Node, session, name string) []*nats.Msg {
+func stored(t testing.TB, n node, session, name string) []*nats.Msg {
 	t.Helper()
 	s, err := n.JS().Stream(t.Context(), "STENO_EVENTS_0")
 	if err != nil {
@@ -200,6 +206,48 @@ func TestRestartsOfTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantDeltas(t, admitted(t, stored(t, n, "s", "main")), total)
+}
+
+// The server is killed hard, and stopped beyond the acknowledgement timeout,
+// in the middle of a stream of events. Nothing is lost or admitted twice, and
+// what Flush said to be stored before a kill is stored.
+func TestKilledAndStalledServer(t *testing.T) {
+	n := natstest.StartProcess(t)
+	p := connect(t, n)
+	emitted := 0
+	emit := func(count int) {
+		for range count {
+			if err := p.Emit(limited(t, time.Minute), delta(emitted)); err != nil {
+				t.Fatal(err)
+			}
+			emitted++
+		}
+	}
+	for round := range 3 {
+		emit(500)
+		if err := p.Flush(limited(t, time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		emit(3000) // on their way, or waiting
+		if round == 1 {
+			n.Pause()
+			emit(500)
+			if err := p.Flush(limited(t, 7*time.Second)); err == nil || !strings.Contains(err.Error(), "no acknowledgement within 5s") {
+				t.Errorf("flush to a stalled server: %v", err)
+			}
+			n.Resume()
+		}
+		n.Kill()
+		emit(500)
+		n.Start()
+		if got := len(admitted(t, stored(t, n, "s", "main"))); got < round*4000+501 {
+			t.Fatalf("round %d: %d admitted, Flush said %d were stored", round, got, round*4000+501)
+		}
+	}
+	if err := p.Close(limited(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	wantDeltas(t, admitted(t, stored(t, n, "s", "main")), emitted)
 }
 
 func TestConnectBeforeTheServer(t *testing.T) {

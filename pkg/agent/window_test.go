@@ -225,6 +225,11 @@ func TestWindowAfterAFailure(t *testing.T) {
 	if w.low != 2 || takeAll(w, now) != 8 {
 		t.Fatalf("low %d: what was acknowledged before has to be sent again", w.low)
 	}
+	for i := uint64(2); i < 10; i++ { // the former acknowledgement of 3 is forgotten
+		if !w.ack(1, i, i+4) || w.low != i+1 {
+			t.Fatalf("ack of %d: low %d", i, w.low)
+		}
+	}
 }
 
 // A lower sequence than that of the event before means disorder in a window,

@@ -1,6 +1,7 @@
 package jslog_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,18 +9,20 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 
 	"github.com/stenohq/steno/internal/eventlog"
 	"github.com/stenohq/steno/internal/eventlog/jslog"
 	"github.com/stenohq/steno/internal/eventlog/logtest"
+	"github.com/stenohq/steno/internal/natsnode/topology"
 	"github.com/stenohq/steno/internal/natstest"
 	"github.com/stenohq/steno/pkg/events"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { natstest.Main(m) }
 
-func newLog(t testing.TB, n *natstest.Node, js jetstream.JetStream, change ...func(*jslog.Config)) *jslog.Log {
+type node interface{ Topology() topology.Topology }
+
+func newLog(t testing.TB, n node, js jetstream.JetStream, change ...func(*jslog.Config)) *jslog.Log {
 	t.Helper()
 	cfg := jslog.Config{Slots: n.Topology().Slots, Streams: n.Topology().Streams}
 	for _, c := range change {
@@ -71,6 +74,37 @@ func TestTailSurvivesRestarts(t *testing.T) {
 			r.put(l, 50) // on their way when the server goes
 		}
 		n.Restart()
+	}
+	r.put(l, 100)
+	r.read(r.stored - r.seen)
+}
+
+// The same over hard kills of the server, which also stands still for longer
+// than a heartbeat may stay out.
+func TestTailSurvivesKills(t *testing.T) {
+	n := natstest.StartProcess(t)
+	fast := func(c *jslog.Config) { c.Heartbeat, c.Watchdog = 500*time.Millisecond, time.Second }
+	l := newLog(t, n, n.JS(), fast)
+	tail, err := l.Tail(t.Context(), events.SessionID("s").Slot(16), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tail.Close() }()
+	r := reader{t: t, tail: tail}
+	for range 2 {
+		r.put(l, 200)
+		r.read(100)
+		n.Kill()
+		n.Start()
+		r.put(l, 100)
+		r.read(r.stored - r.seen)
+		n.Pause()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		if recs, err := tail.Next(ctx, nil, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a server that stands still gave %d records, %v", len(recs), err)
+		}
+		cancel()
+		n.Resume()
 	}
 	r.put(l, 100)
 	r.read(r.stored - r.seen)
