@@ -371,5 +371,4 @@ func (w *world) step(t *rapid.T, n *int) {
 var _ eventlog.Log = (*memlog.Log)(nil)
 var _ slots.Timing
 
-
 func (w *world) ctx() context.Context { return context.Background() }

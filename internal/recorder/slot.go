@@ -131,9 +131,10 @@ func (w *worker) run(ctx context.Context, tail eventlog.Tail) error {
 			} else if err != nil {
 				return err
 			}
-			pending := tail.Pending()
-			w.svc.status.update(w.n, func(sl *slotStatus, _ *Stats) { sl.pending, sl.moved = pending, time.Now() })
+			w.svc.status.update(w.n, func(sl *slotStatus, _ *Stats) { sl.moved = time.Now() })
 		case <-tick.C:
+			pending := tail.Pending()
+			w.svc.status.update(w.n, func(sl *slotStatus, _ *Stats) { sl.pending = pending })
 			w.save(ctx)
 		case r := <-w.results:
 			if err := w.saveDone(ctx, r); err != nil {

@@ -2,6 +2,7 @@ package wirelog
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/stenohq/steno/internal/eventlog"
 	"github.com/stenohq/steno/pkg/events"
@@ -25,7 +26,8 @@ type Agent struct {
 	link      Hash
 	seen      uint64 // ordinal of the last message given to Add
 	buf       []byte
-	mark      Anchor // what is durable
+	bufs      *sync.Pool // of *[]byte, for buf
+	mark      Anchor     // what is durable
 
 	// Of the lines that lie beyond what was committed, the hashes, oldest
 	// first: Add proves that they are what the stream holds.
@@ -106,6 +108,9 @@ func (a *Agent) Add(m Message) (bool, error) {
 	}
 	if a.streamSeq == 0 && a.seen < a.seq {
 		return false, a.skip(m)
+	}
+	if a.buf == nil {
+		a.buf = (*a.bufs.Get().(*[]byte))[:0]
 	}
 	if a.fresh {
 		a.buf = events.AppendMetadataLine(a.buf, &Metadata{

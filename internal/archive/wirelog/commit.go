@@ -228,13 +228,14 @@ func (a *Agent) settled() {
 	}
 	a.durable += int64(len(a.buf))
 	a.mark = a.position()
-	if a.buf = a.buf[:0]; cap(a.buf) > keepBuffer {
-		a.buf = nil
+	if buf := a.buf; cap(buf) <= poolBuffer {
+		a.bufs.Put(&buf)
 	}
+	a.buf = nil // an agent without lines to write holds no buffer
 }
 
-// keepBuffer is the buffer an idle agent may keep.
-const keepBuffer = 16 << 10
+// poolBuffer is the largest buffer that is used again.
+const poolBuffer = 1 << 20
 
 // finishPart gives the open file its number. The next line begins a new one.
 func finishPart(fsys FS, a *Agent) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type Dir struct {
 	opts    Options
 	id      string
 	commits *committer
+	bufs    sync.Pool // of *[]byte
 	closers []io.Closer
 }
 
@@ -64,6 +66,7 @@ func OpenDirFS(fsys FS, opts Options) (*Dir, error) {
 		return nil, err
 	}
 	d := &Dir{fs: fsys, opts: opts.withDefaults(), closers: []io.Closer{lock}}
+	d.bufs.New = func() any { return new([]byte) }
 	if d.id, err = identity(fsys); err != nil {
 		return nil, errors.Join(fmt.Errorf("identify the data directory: %w", err), lock.Close())
 	}

@@ -291,6 +291,7 @@ func (o *opener) rewrite(ctx context.Context, f ReadFile, lines []surveyed, firs
 func (o *opener) agent(ctx context.Context, exists bool) (*Agent, error) {
 	a := &Agent{
 		session: o.req.Session, agent: o.req.Agent, epoch: o.req.Epoch, stream: o.req.Stream, dir: o.dir,
+		bufs: &o.d.bufs,
 	}
 	e := o.end
 	if exists {
