@@ -228,6 +228,21 @@ func cloneError(e *facts.Error) *facts.Error {
 	return &facts.Error{Code: strings.Clone(e.Code), Message: strings.Clone(e.Message)}
 }
 
+// fill adds the arguments that a step streamed for calls that were never
+// started.
+func (t *callTable) fill(one *facts.Fact) {
+	if !one.Live {
+		return
+	}
+	for _, asked := range one.Calls {
+		if c := t.find(one.Run, asked.ID); c != nil && c.args == "" && c.requested > 0 {
+			t.size -= c.size()
+			c.args = clone(facts.Streamed(asked.Args))
+			t.size += c.size()
+		}
+	}
+}
+
 // bound drops the oldest settled calls beyond the bounds, then the arguments
 // of the oldest unsettled ones, then these. It waits until twice as much as is
 // kept has come together, so that a long log pays little for it.

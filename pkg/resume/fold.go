@@ -156,6 +156,7 @@ func (f *Fold) apply(one *facts.Fact) {
 		f.begun(one)
 	case facts.Message:
 		f.put(one)
+		f.calls.fill(one)
 	case facts.Undone:
 		f.undo(one.Turn)
 	case facts.Call, facts.Withdrawn, facts.Decided:

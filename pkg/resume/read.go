@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stenohq/steno/pkg/events/scan"
+	"github.com/stenohq/steno/pkg/internal/facts"
 	"github.com/stenohq/steno/pkg/reducer"
 )
 
@@ -52,8 +53,13 @@ func (f *Fold) State(opt ReadOptions) *State {
 	for _, one := range f.runtime {
 		s.RuntimeState[one.key] = raw(one.value)
 	}
+	streamed := f.streamed()
 	for _, c := range f.calls.list {
-		s.ToolCalls = append(s.ToolCalls, c.toolCall(opt.Policy))
+		out := c.toolCall(opt.Policy)
+		if args, ok := streamed[c.callKey]; ok && c.args == "" {
+			out.Args = raw(args)
+		}
+		s.ToolCalls = append(s.ToolCalls, out)
 	}
 	for _, c := range f.children {
 		s.Children = append(s.Children, Child{AgentID: c.agent, ToolCallID: c.call, State: c.state})
@@ -62,6 +68,17 @@ func (f *Fold) State(opt ReadOptions) *State {
 		s.OpenTurn = &OpenTurn{TurnID: t.Ordinal, NextStep: t.NextStep, Prompt: t.Prompt}
 	}
 	return s
+}
+
+// streamed returns the arguments that unfinished steps have streamed.
+func (f *Fold) streamed() map[callKey]reducer.Raw {
+	args := map[callKey]reducer.Raw{}
+	for _, one := range f.reader.Unfinished() {
+		for _, c := range one.Calls {
+			args[callKey{one.Run, c.ID}] = facts.Streamed(c.Args)
+		}
+	}
+	return args
 }
 
 func (f *Fold) readHistory(s *State, all bool) {

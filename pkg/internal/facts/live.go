@@ -274,7 +274,9 @@ func (r *Reader) putTurn(h *reducer.Turn) {
 		r.finalStep(h.Ordinal)
 	case h.State == reducer.TurnFailed && was:
 		f := r.add(TurnFailed)
-		f.ID, f.Text = h.TurnID, h.Error.V
+		if f.ID, f.Text = h.TurnID, h.Error.V; f.Text == "" {
+			f.Text = read(r.in.Event.Payload).text("reason")
+		}
 	}
 }
 

@@ -104,6 +104,15 @@ func parsed(raw []byte) reducer.Raw {
 	return reducer.Raw(raw)
 }
 
+// Streamed returns the arguments of a message's call as a value: the JSON that
+// its text holds, else the text; empty when nothing was streamed.
+func Streamed(args reducer.Raw) reducer.Raw {
+	if args == `""` {
+		return ""
+	}
+	return parsed([]byte(args))
+}
+
 // compact returns JSON without white space between its tokens; numbers and
 // strings stay as they are.
 func compact(raw reducer.Raw) string {
