@@ -83,6 +83,9 @@ func (w *world) record(rec fold.Record) fold.Batch {
 		}
 	}
 	w.batches = append(w.batches, b)
+	if strings.Contains(opsJSON(b.Ops), "could not be folded") {
+		w.t.Fatalf("record %d: the fold panicked on %s", rec.Seq, rec.Data)
+	}
 	if gap := w.reader.Apply(b.Ops).Gap; gap != nil {
 		w.t.Fatalf("record %d: gap %+v", rec.Seq, *gap)
 	}

@@ -74,6 +74,9 @@ func TestRandomLongLogs(t *testing.T) {
 				if a, b := opsJSON(ops), opsJSON(other.Step(rec).Ops); a != b {
 					rt.Fatalf("record %d %.200s: from a checkpoint\n%.2000s\nwithout\n%.2000s", seq, line, b, a)
 				}
+				if len(ops) > 0 && strings.Contains(opsJSON(ops), "could not be folded") {
+					rt.Fatalf("record %d: the fold panicked on %.300s", seq, line)
+				}
 				if gap := reader.Apply(ops).Gap; gap != nil {
 					rt.Fatalf("record %d: gap %+v", seq, *gap)
 				}

@@ -57,18 +57,19 @@ func (a *Agent) fold(rec Record, b *Batch) {
 func (a *Agent) foldEvent(b *Batch) admit.Decision {
 	ev := &a.ev
 	d := a.admit.Admit(b.Seq, ev)
+	if d.Outcome == admit.Admitted && !d.Late {
+		a.count(b)
+		if d.NewRun || d.NewSource {
+			a.tree.NewRun(ev, d.Former == "")
+		}
+		if !a.tree.Event(ev) {
+			b.Unknown = a.firstUnknown(ev.Type)
+		}
+	}
+	// Behind the event, so that its markers have the ids that they have in a
+	// log without doubles and disorder.
 	if len(d.Notices) > 0 {
 		a.notices(d.Notices)
-	}
-	if d.Outcome != admit.Admitted || d.Late {
-		return d
-	}
-	a.count(b)
-	if d.NewRun || d.NewSource {
-		a.tree.NewRun(d.Former == "")
-	}
-	if !a.tree.Event(ev) {
-		b.Unknown = a.firstUnknown(ev.Type)
 	}
 	return d
 }

@@ -26,6 +26,7 @@ type Fold struct {
 	meta    Meta
 	roster  foldRoster
 	stats   Stats
+	undone  Opt[int]  // from which turn on the present batch took turns back
 	shells  foldNames // task ids of shell commands
 	agents  foldNames // task ids of sub-agents
 
@@ -44,6 +45,7 @@ func NewFold(agentID string, sink FoldSink) *Fold {
 // Begin starts the batch of record seq, stored at storedAt (Unix
 // milliseconds).
 func (f *Fold) Begin(seq uint64, storedAt int64) {
+	f.undone = Opt[int]{}
 	f.foldBatch.begin(seq, storedAt)
 }
 
@@ -52,22 +54,23 @@ func (f *Fold) Event(ev *events.Event) bool {
 	f.ev = ev
 	f.at = ""
 	if f.deltaEvent(ev) {
+		if len(f.notices.bad) > 0 {
+			f.reportFields()
+		}
 		return true
 	}
 	fold, known := foldTable(ev.Type)
 	if !known {
 		return false
 	}
-	if fold != nil {
-		p := f.payload(ev)
-		fold(f, &p)
-	}
+	p := f.payload(ev)
+	fold(f, &p)
+	f.reportFields()
 	return true
 }
 
 // End settles what has to be closed and returns the operations of the batch.
 func (f *Fold) End() []Op {
-	f.reportFields()
 	f.settle()
 	ops := f.foldBatch.end()
 	f.ev = nil
@@ -102,8 +105,7 @@ func (f *Fold) Stamp(ev *events.Event) int64 {
 
 type foldFunc func(*Fold, *foldPayload)
 
-// foldTable names the function that folds an event type; nil for a type that
-// is known and makes no operations.
+// foldTable names the function that folds an event type.
 func foldTable(typ string) (fold foldFunc, known bool) {
 	switch typ {
 	case "agent.started":

@@ -1,5 +1,7 @@
 package reducer
 
+import "github.com/stenohq/steno/pkg/events"
+
 // foldRun is what the fold knows of the present run.
 type foldRun struct {
 	clean bool // its last turn has ended and nothing has begun since
@@ -8,9 +10,11 @@ type foldRun struct {
 func (r *foldRun) active() { r.clean = false }
 func (r *foldRun) ended()  { r.clean = true }
 
-// NewRun closes what the former run left running. first says that there was
-// none: then nothing is closed.
-func (f *Fold) NewRun(first bool) {
+// NewRun closes what the former run left running, as of the time of the event
+// that begins the new one. first says that there was none: then nothing is
+// closed.
+func (f *Fold) NewRun(ev *events.Event, first bool) {
+	f.ev, f.at = ev, ""
 	clean := f.run.clean
 	f.run = foldRun{}
 	if first {

@@ -34,6 +34,10 @@ func (f *Fold) contextClear(p *foldPayload) {
 	f.addMarker("clear", p.all())
 }
 
+// Undone returns from which turn on the batch took turns back; ok is false when
+// it took none.
+func (f *Fold) Undone() (from int, ok bool) { return f.undone.V, f.undone.Set }
+
 // undoFrom returns the ordinal of the count-th last turn of a user, -1 when
 // there are fewer.
 func (f *Fold) undoFrom(count int) int {
@@ -88,6 +92,7 @@ func (f *Fold) removeFrom(from int) {
 	f.stats.Turns -= reached
 	f.used = f.next
 	f.current, f.alias = nil, foldAlias{}
+	f.undone = Some(max(from, 0))
 	if f.sink != nil {
 		f.sink.Gone(max(from, 0))
 	}
