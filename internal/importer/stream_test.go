@@ -134,25 +134,39 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func TestLineOf64MiB(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 200 MB of memory")
-	}
-	s := NewStream(echo{}, Source{Name: "f"})
-	head := `{"type":"a","s":"S","t":"2026-01-01T00:00:00Z","x":"`
-	write := func(size int) {
-		_, _ = s.Write([]byte(head))
-		chunk := bytes.Repeat([]byte("x"), 1<<20)
-		for left := size - len(head) - 2; left > 0; left -= len(chunk) {
-			_, _ = s.Write(chunk[:min(left, len(chunk))])
+func TestLongLines(t *testing.T) {
+	for _, c := range []struct {
+		limit, size int
+		taken       bool
+	}{
+		{MaxLine, MaxLine, true},
+		{1 << 20, 1 << 20, true},
+		{1 << 20, 1<<20 + 1, false},
+		{1 << 20, 5 << 20, false},
+	} {
+		if c.size > 1<<24 && testing.Short() {
+			continue // takes 200 MB of memory
 		}
-		_, _ = s.Write([]byte("\"}\n"))
-	}
-	write(MaxLine)
-	write(MaxLine + 1)
-	write(1000)
-	list, report := s.Events(), s.Report()
-	if len(list) != 2 || report.Skipped != 2 || report.SkippedList[1].Line != 2 {
-		t.Errorf("%d events, skipped %v", len(list), report.SkippedList)
+		s := NewStream(echo{}, Source{Name: "f"})
+		s.split.limit = c.limit
+		head := `{"type":"a","s":"S","t":"2026-01-01T00:00:00Z","x":"`
+		write := func(size int) {
+			_, _ = s.Write([]byte(head))
+			chunk := bytes.Repeat([]byte("x"), 1<<20)
+			for left := size - len(head) - 2; left > 0; left -= len(chunk) {
+				_, _ = s.Write(chunk[:min(left, len(chunk))])
+			}
+			_, _ = s.Write([]byte("\"}\n"))
+		}
+		write(c.size)
+		write(1000)
+		list, report := s.Events(), s.Report()
+		events := 1
+		if c.taken { // and what does not fit into a message is cut, which is said
+			events = 2
+		}
+		if len(list) != events || report.Skipped != 1 || report.SkippedList[0].Line != 1 {
+			t.Errorf("limit %d, line of %d: %d events, skipped %v", c.limit, c.size, len(list), report.SkippedList)
+		}
 	}
 }

@@ -39,8 +39,12 @@ func New(base, token string) (*Client, error) {
 		return nil, fmt.Errorf("gateway address %q: want http://host:port", base)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
-	return &Client{base: u, token: token, http: &http.Client{}}, nil
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is documented
+	return &Client{base: u, token: token, http: &http.Client{Transport: transport}}, nil
 }
+
+// Close ends the connections that are kept for further questions.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // at is the address of a path below the gateway's. Segments are escaped.
 func (c *Client) at(query url.Values, segments ...string) string {

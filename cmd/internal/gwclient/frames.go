@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/coder/websocket"
 
@@ -22,10 +23,7 @@ func (w *Watch) handle(ctx context.Context, conn *websocket.Conn, frame []byte) 
 	case protocol.TypePing:
 		return false, w.send(ctx, conn, protocol.TypePong, "", control.Payload)
 	case protocol.TypeAck:
-		if control.Code != 0 {
-			return false, fmt.Errorf("%w: %s", errRefused, control.Msg)
-		}
-		return control.ID == `"`+subscribeID+`"`, nil
+		return control.ID == `"`+subscribeID+`"` && control.Code == 0, refusedBy(&control)
 	case protocol.TypeResyncRequired:
 		resync, err := protocol.DecodeResync(control.Payload)
 		if err == nil && resync.Reason != protocol.ReasonBufferOverflow {
@@ -36,6 +34,18 @@ func (w *Watch) handle(ctx context.Context, conn *websocket.Conn, frame []byte) 
 		return false, w.data(ctx, control.Type, control.Payload)
 	}
 	return false, nil // a hello, or what this version does not know
+}
+
+// refusedBy is the error of an ack. Its code is an HTTP status: a gateway that
+// is starting, stopping or busy will do it later.
+func refusedBy(ack *protocol.Control) error {
+	switch {
+	case ack.Code == 0:
+		return nil
+	case ack.Code >= 400 && ack.Code < 500 && ack.Code != http.StatusTooManyRequests:
+		return fmt.Errorf("%w: %s", errRefused, ack.Msg)
+	}
+	return fmt.Errorf("gateway: %s", ack.Msg)
 }
 
 // forget gives up what was told: the session begins anew.
