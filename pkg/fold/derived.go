@@ -45,9 +45,11 @@ func (a *Agent) derive() {
 
 // step folds an admitted event and what the tree made of it.
 func (d *derived) step(b *Batch, dec admit.Decision, a *Agent) {
-	list := d.resume.Step(facts.Input{
-		Seq: b.Seq, Event: &a.ev, Run: dec.Run, NewRun: dec.NewRun || dec.NewSource, Late: dec.Late, Ops: b.Ops,
-	})
+	in := facts.Input{Seq: b.Seq, Event: &a.ev, Run: dec.Run, Late: dec.Late, Ops: b.Ops, Undone: -1}
+	if from, ok := a.tree.Undone(); ok {
+		in.Undone = from
+	}
+	list := d.resume.Step(in)
 	if run := a.deriving.run; run != "" && dec.Run != run && len(list) == 0 {
 		return
 	}

@@ -15,9 +15,9 @@ type Input struct {
 	Seq    uint64
 	Event  *events.Event
 	Run    string // the run it counts under
-	NewRun bool   // it begins another run, or source run
 	Late   bool   // it belongs to an older run: only its calls count
 	Ops    []reducer.Op
+	Undone int // the tree took back the turns from this one on; -1 none
 }
 
 // Kind says what a Fact is about.

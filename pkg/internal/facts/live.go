@@ -55,10 +55,6 @@ func (r *Reader) operations(ops []reducer.Op) {
 			r.putInteraction(op.Interaction)
 		case reducer.OpTodoUpsert:
 			r.add(Todos).Todos = op.Todo.Items
-		case reducer.OpItemsRemove:
-			r.remove(op.IDs)
-		case reducer.OpReset:
-			r.reset(op.Snapshot)
 		}
 	}
 }
@@ -296,39 +292,7 @@ func (s *step) hasCalls() bool {
 	return slices.ContainsFunc(s.frames, func(f *frame) bool { return f.kind == reducer.FrameTool })
 }
 
-func (r *Reader) remove(ids []string) {
-	switch r.in.Event.Type {
-	case events.TypeContextUndo, events.TypeContextClear:
-	default:
-		return
-	}
-	lowest := -1
-	for _, id := range ids {
-		if n := turnOrdinal(id); strings.HasPrefix(id, "t") && n >= 0 && (lowest < 0 || n < lowest) {
-			lowest = n
-		}
-	}
-	if lowest >= 0 {
-		r.undo(lowest)
-	}
-}
-
-// reset follows an undo that reached turns which the tree no longer holds.
-func (r *Reader) reset(s *reducer.Snapshot) {
-	switch r.in.Event.Type {
-	case events.TypeContextUndo, events.TypeContextClear:
-	default:
-		return
-	}
-	from := 0
-	for it := range s.Items() {
-		if it.Turn != nil {
-			from = max(from, it.Turn.Ordinal+1)
-		}
-	}
-	r.undo(from)
-}
-
+// undo forgets what was taken back.
 func (r *Reader) undo(from int) {
 	r.steps = slices.DeleteFunc(r.steps, func(s *step) bool { return s.turn >= from })
 	r.turns = slices.DeleteFunc(r.turns, func(t *turn) bool { return t.ordinal >= from })

@@ -65,6 +65,9 @@ func (r *Reader) Read(in Input) []Fact {
 		// What a new run closes comes first, then the event itself, then the
 		// end of what it ended.
 		r.operations(in.Ops)
+		if in.Undone >= 0 {
+			r.undo(in.Undone)
+		}
 	}
 	r.event(in.Event)
 	if !in.Late {
