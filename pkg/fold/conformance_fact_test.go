@@ -39,7 +39,7 @@ func TestFactsMixed(t *testing.T) {
 	).want(
 		"items/#", "1", "items/t0/prompt", "ab", "items/t0/attachmentIds", `["t0.att1"]`, "attachments/t0.att1", `{"attachmentId":"t0.att1","mediaType":"image/png"}`,
 		"items/t0/steps/t0.1/frames/0/text", "why", "items/t0/steps/t0.1/frames/1/text", "hello", "items/t0/steps/t0.1/frames/2/output", "fine",
-		"items/t0/steps/t0.1/frames/2/input", `{"a":1}`, "items/t0/steps/t0.1/frames/3/text", "second",
+		"items/t0/steps/t0.1/frames/2/input", `{"a":1}`, "items/t0/steps/t0.1/frames/#", "3",
 		"items/t0/steps/#", "2", "items/t0/steps/t0.2/frames/0/text", "third", "items/t0/steps/t0.2/frames/1/role", "user",
 		"items/t0/state", "failed", "items/t0/error", "max_steps")
 }

@@ -78,6 +78,10 @@ func (f *Fold) delta(kind FrameKind, turn, step Opt[int], raw []byte) {
 	if s == nil {
 		return
 	}
+	if s.loop && !step.Set {
+		// The step has its message: this is the beginning of the next one.
+		s = f.openStep(s.turn, s.turn.highest+1)
+	}
 	text, _ := scan.Unquote(raw)
 	f.growText(s, kind, text)
 }

@@ -219,6 +219,9 @@ func (f *Fold) putResult(fr *foldFrame, r callResult) {
 		h.State, h.Error = ToolError, r.error
 	}
 	h.Output, h.OutputBlob = r.output, r.blob
+	if !h.InputText.Set && sameFrame(&h, fr.head) {
+		return // the same result in another form
+	}
 	f.putFrame(fr, h)
 	if !r.failed && h.TodoID != "" {
 		if items, ok := todoItems(h.Input); ok {
