@@ -87,7 +87,7 @@ func exportWire(ctx context.Context, client *gwclient.Client, session events.Ses
 	}
 	defer lines.Close()
 	if _, err := io.Copy(w, lines); err != nil {
-		return fmt.Errorf("read the log: %w", err)
+		return fmt.Errorf("the gateway's answer was cut: %w", err)
 	}
 	return nil
 }

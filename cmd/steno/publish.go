@@ -60,27 +60,27 @@ agent_id may be left out; when given they must be those of the command.`,
 }
 
 func publish(ctx context.Context, sender *agent.Sender, session events.SessionID, who events.AgentID, in io.Reader, stdout io.Writer) error {
-	lines := bufio.NewReaderSize(in, 64<<10)
-	stored, bad := 0, 0
-	for number := 1; ; number++ {
-		line, err := lines.ReadBytes('\n')
-		if line = scan.Trim(line); len(line) > 0 {
-			switch problem := publishLine(ctx, sender, session, who, line); {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case problem != nil:
-				bad++
-				fmt.Fprintf(stdout, "line %d not published: %s\n", number, cli.Line(problem.Error()))
-			default:
-				stored++
-			}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 2*events.MaxSize)
+	stored, bad, number := 0, 0, 0
+	for lines.Scan() {
+		number++
+		line := scan.Trim(lines.Bytes())
+		if len(line) == 0 {
+			continue
 		}
-		if errors.Is(err, io.EOF) {
-			break
+		switch problem := publishLine(ctx, sender, session, who, line); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case problem != nil:
+			bad++
+			fmt.Fprintf(stdout, "line %d not published: %s\n", number, cli.Line(problem.Error()))
+		default:
+			stored++
 		}
-		if err != nil {
-			return fmt.Errorf("read events: %w", err)
-		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read events behind line %d: %w (an event is at most 1 MiB)", number, err)
 	}
 	if err := sender.Flush(ctx); err != nil {
 		return err

@@ -115,10 +115,24 @@ func (s *shower) run(ctx context.Context, query url.Values) error {
 	for _, page := range pages {
 		s.printer.Snapshot(string(s.agent), page.Snapshot) // entities; the items are known
 	}
+	if others := s.others(pages[len(pages)-1].Agents); others != "" {
+		s.printer.Note("other agents: " + others)
+	}
 	t := s.totals
 	s.printer.Note(fmt.Sprintf("%d turns, %d steps, %d tool calls (%d errors), tokens %.0f in, %.0f cached, %.0f out",
 		t.turns, t.steps, t.calls, t.errors, t.in, t.cached, t.out))
 	return s.printer.End()
+}
+
+// others names the session's other agents.
+func (s *shower) others(roster []reducer.AgentDescriptor) string {
+	var names []string
+	for _, d := range roster {
+		if d.AgentID != string(s.agent) {
+			names = append(names, d.AgentID)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func (s *shower) pages(ctx context.Context, query url.Values) ([]protocol.Page, error) {

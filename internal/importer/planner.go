@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,9 +55,9 @@ type Failure struct {
 // files which appear later find their place.
 type Planner struct {
 	Formats []Format
-	Session events.SessionID // "" for the files' own
-	Labels  map[string]string
-	Runs    Runs // what the logs hold already
+	Session events.SessionID  // "" for the files' own
+	Labels  map[string]string // of every file; path is added
+	Runs    Runs              // what the logs hold already
 
 	seen   map[string]bool
 	owners map[owner]*Job
@@ -139,7 +140,10 @@ func (p *Planner) job(path string) (*Job, error) {
 	if p.Session != "" {
 		src.Session = p.Session
 	}
-	src.Labels = p.Labels
+	src.Labels = maps.Clone(p.Labels)
+	if abs, err := filepath.Abs(path); err == nil && src.Labels != nil {
+		src.Labels["path"] = abs
+	}
 	job := &Job{Path: path, Format: format, Source: src}
 	return job, job.identify()
 }

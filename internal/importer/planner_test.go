@@ -38,7 +38,7 @@ func TestPlanSharedSession(t *testing.T) {
 	logFile(t, dir, "x.jsonl", "T", "1")
 	logFile(t, dir, "y.jsonl", "T", "2")
 	logFile(t, dir, "notes.txt", "N", "1")
-	p := &Planner{Formats: []Format{named{}}}
+	p := &Planner{Formats: []Format{named{}}, Labels: map[string]string{"host": "h"}}
 	jobs, failures, err := p.Plan(t.Context(), []string{dir})
 	if err != nil || len(failures) > 0 || len(jobs) != 5 {
 		t.Fatalf("%d jobs, %v, %v", len(jobs), failures, err)
@@ -47,6 +47,9 @@ func TestPlanSharedSession(t *testing.T) {
 	for _, j := range jobs {
 		rel, _ := filepath.Rel(dir, j.Path)
 		got[rel] = j.Published()
+		if l := j.Source.Labels; l["host"] != "h" || l["path"] != j.Path {
+			t.Errorf("%s has labels %v", rel, l)
+		}
 		if j.Source.PublishAs != "" && j.Source.PublishAs != j.Source.Session+events.SessionID("."+j.Run[:6]) {
 			t.Errorf("%s publishes as %s", rel, j.Source.PublishAs)
 		}

@@ -100,7 +100,7 @@ func fromEnvironment(flags *pflag.FlagSet, getenv func(string) string) error {
 		if f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
 			return
 		}
-		if err := f.Value.Set(value); err != nil && bad == nil {
+		if err := flags.Set(f.Name, value); err != nil && bad == nil {
 			bad = Usagef("environment variable %s: %w", EnvName(f.Name), err)
 		}
 	})

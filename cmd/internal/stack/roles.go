@@ -15,6 +15,7 @@ import (
 	"github.com/stenohq/steno/internal/archive"
 	"github.com/stenohq/steno/internal/gateway"
 	"github.com/stenohq/steno/internal/natsnode/query"
+	"github.com/stenohq/steno/internal/natsnode/topology"
 	"github.com/stenohq/steno/internal/projector"
 	"github.com/stenohq/steno/internal/recorder"
 	"github.com/stenohq/steno/web"
@@ -122,6 +123,10 @@ func Prepare(ctx context.Context, server *Server, program string, log *slog.Logg
 		b, err = Open(ctx, nc, log)
 		if err == nil {
 			return b, nc.Close, nil
+		}
+		if _, differs := errors.AsType[*topology.MismatchError](err); differs {
+			nc.Close()
+			return nil, nil, err
 		}
 		// Another process may be making the streams right now, or the server
 		// has only just begun.
