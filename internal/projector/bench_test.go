@@ -83,3 +83,47 @@ func BenchmarkReady(b *testing.B) {
 		b.StartTimer()
 	}
 }
+
+// BenchmarkNATS is the same on a real server with 1,000 sessions.
+func BenchmarkNATS(b *testing.B) {
+	const sessions, each = 1000, 50
+	n := natstest.StartNode(b, natstest.NoListen())
+	log, err := jslog.New(n.JS(), jslog.Config{Slots: 16, Streams: n.Topology().Streams})
+	if err != nil {
+		b.Fatal(err)
+	}
+	store, err := kvstate.New(n.Conn())
+	if err != nil {
+		b.Fatal(err)
+	}
+	last := map[int]uint64{}
+	for i := range each {
+		for s := range sessions {
+			id := events.SessionID(fmt.Sprint("s", s))
+			typ, payload := "assistant.delta", `{"delta":"some words of text that were streamed"}`
+			if i == 0 {
+				typ, payload = "turn.started", `{"prompt":"do this"}`
+			}
+			data := fmt.Sprintf(`{"event_type":%q,"payload":%s,"run_id":"r","n":%d}`, typ, payload, i+1)
+			ack, err := log.Append(b.Context(), id, "main", []byte(data), "")
+			if err != nil {
+				b.Fatal(err)
+			}
+			last[id.Slot(16)] = ack.StreamSeq
+		}
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		if i > 0 {
+			b.Fatal("run it with -benchtime 1x: the second run has nothing to do")
+		}
+		ctx, stop := context.WithCancel(context.WithoutCancel(b.Context()))
+		p := &process{stop: stop, done: make(chan error, 1)}
+		p.Service = projector.New(projector.Deps{Log: log, Store: store, Members: kvstate.NewMembers(n.Conn())}, projector.Config{Name: "p"})
+		go func() { p.done <- p.Run(ctx) }()
+		waitFor(p, last)
+		b.ReportMetric(sessions*each/b.Elapsed().Seconds(), "events/s")
+		p.end(b)
+		b.ReportMetric(sessions*each/b.Elapsed().Seconds(), "saved-events/s")
+	}
+}

@@ -50,6 +50,10 @@ type worker struct {
 	scanned     bool
 	evicted     time.Time
 
+	underway  bool // a commit is
+	committed chan *commit
+	helpers   sync.WaitGroup
+
 	// Read by others.
 	moved  atomic.Int64 // when there was progress, or nothing to do; Unix ns
 	status atomic.Pointer[SlotStatus]
@@ -60,6 +64,7 @@ func newWorker(s *Service, owned *slots.Owned) *worker {
 		slot: owned.Slot(), owned: owned, events: s.deps.Log, store: s.deps.Store,
 		limits: s.limits, log: s.deps.Logger.With("slot", owned.Slot()),
 		agents: map[key]*agent{}, sessions: map[events.SessionID]*session{},
+		committed: make(chan *commit, 1),
 	}
 	w.refold = newRefolder(w)
 	w.status.Store(&SlotStatus{Slot: w.slot})
@@ -74,8 +79,7 @@ func (w *worker) progress() { w.moved.Store(time.Now().UnixNano()) }
 // run projects the slot until it is lost, drained or in error.
 func (w *worker) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var helpers sync.WaitGroup
-	defer helpers.Wait()
+	defer w.helpers.Wait()
 	defer cancel()
 
 	if err := w.open(ctx); err != nil {
@@ -87,97 +91,9 @@ func (w *worker) run(ctx context.Context) error {
 	}
 	defer tail.Close()
 	read := make(chan reading)
-	helpers.Go(func() { w.read(ctx, tail, read) })
-	helpers.Go(func() { w.refold.run(ctx, w.foldVersion != fold.Version) })
-	return w.loop(ctx, tail, read, &helpers)
-}
-
-// open checks the stream against the checkpoint and decides where to begin.
-func (w *worker) open(ctx context.Context) error {
-	var bounds eventlog.Bounds
-	err := w.retry(ctx, "bounds of the stream", func() (err error) {
-		bounds, err = w.events.Bounds(ctx, w.slot)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	w.stream, w.first = bounds.Stream, bounds.First
-	w.ckpt = w.owned.Checkpoint()
-	w.foldVersion = w.ckpt.Fold
-	if w.ckpt.Created.IsZero() {
-		w.foldVersion = fold.Version // there are no heads
-	} else if w.ckpt.Stream != w.stream.Name || !w.ckpt.Created.Equal(w.stream.Created) {
-		w.log.Warn("stream was made anew: the slot is projected again", "stream", w.stream.Name)
-		if err := w.forgetHeads(ctx); err != nil {
-			return err
-		}
-	}
-	if w.ckpt.StreamSeq > bounds.Last {
-		return fmt.Errorf("the checkpoint is at %d, but stream %s ends at %d: the stream has lost messages; repair it from the archive", w.ckpt.StreamSeq, w.stream.Name, bounds.Last)
-	}
-	if w.ckpt.StreamSeq+1 < w.first {
-		if err := w.trimmed(ctx); err != nil {
-			return err
-		}
-	}
-	w.pos = w.ckpt.StreamSeq
-	w.fromStart = w.pos+1 <= w.first
-	return nil
-}
-
-// trimmed accepts that the stream begins behind the checkpoint when a trim
-// record says so.
-func (w *worker) trimmed(ctx context.Context) error {
-	record, err := w.get(ctx, "trim."+w.stream.Name)
-	if err != nil {
-		return err
-	}
-	if record.Value == nil {
-		return fmt.Errorf("stream %s begins at %d, but the checkpoint is at %d and nothing was trimmed: messages are missing", w.stream.Name, w.first, w.ckpt.StreamSeq)
-	}
-	return nil
-}
-
-// forgetHeads deletes the slot's heads, which speak of positions in a stream
-// that is no more, and then moves the checkpoint to the new one.
-func (w *worker) forgetHeads(ctx context.Context) error {
-	prefix := fmt.Sprintf("%s.%d", statestore.PrefixHead, w.slot)
-	var groups []slots.Group
-	err := w.retry(ctx, prefix, func() error {
-		groups = groups[:0]
-		for entry, err := range w.store.List(ctx, prefix) {
-			if err != nil {
-				return err
-			}
-			groups = append(groups, slots.Group{Writes: []statestore.Write{{Key: entry.Key, Expect: entry.Rev}}})
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	ckpt := slots.Checkpoint{Stream: w.stream.Name, Created: w.stream.Created, StreamSeq: w.first - 1, Fold: fold.Version}
-	results, err := w.owned.Commit(ctx, groups, &ckpt)
-	if err != nil {
-		return err
-	}
-	for _, r := range results {
-		if r.Err != nil {
-			return r.Err
-		}
-	}
-	w.ckpt, w.foldVersion = ckpt, fold.Version
-	return nil
-}
-
-func (w *worker) tail(ctx context.Context) (eventlog.Tail, error) {
-	var tail eventlog.Tail
-	err := w.retry(ctx, "tail of the slot", func() (err error) {
-		tail, err = w.events.Tail(ctx, w.slot, w.pos)
-		return err
-	})
-	return tail, err
+	w.helpers.Go(func() { w.read(ctx, tail, read) })
+	w.helpers.Go(func() { w.refold.run(ctx, w.foldVersion != fold.Version) })
+	return w.loop(ctx, tail, read)
 }
 
 // reading is what one read brought.
@@ -202,61 +118,60 @@ func (w *worker) read(ctx context.Context, tail eventlog.Tail, to chan<- reading
 }
 
 // loop is the worker: it folds what comes and saves what is due.
-func (w *worker) loop(ctx context.Context, tail eventlog.Tail, read <-chan reading, helpers *sync.WaitGroup) error {
+func (w *worker) loop(ctx context.Context, tail eventlog.Tail, read <-chan reading) error {
 	ticks := time.NewTicker(tick)
 	defer ticks.Stop()
-	committed := make(chan *commit, 1)
-	var underway *commit
+	drain := w.owned.Draining()
 	for draining := false; ; {
 		in := read
 		if draining || w.full() {
 			in = nil
 		}
-		drained := w.owned.Draining()
-		if draining {
-			drained = nil
-		}
+		var err error
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-drained:
-			draining = true
 		case r := <-in:
-			if err := w.fold(ctx, r); err != nil {
-				return err
-			}
-			continue // saving is looked at by the tick
+			err = w.fold(ctx, r)
 		case r := <-w.refold.done:
-			if err := w.refolded(ctx, r); err != nil {
-				return err
-			}
-			continue
-		case c := <-committed:
-			underway = nil
+			err = w.refolded(ctx, r)
+		case c := <-w.committed:
+			w.underway = false
 			w.progress()
-			if err := w.written(c); err != nil {
-				return err
-			}
+			err = w.written(c)
+		case <-drain:
+			drain, draining = nil, true
 		case <-ticks.C:
+			w.rest(tail)
+			err = w.save(ctx, false)
 		}
-		w.rest(underway, tail)
-		if underway != nil {
-			continue
+		if err == nil && draining && !w.underway {
+			if err = w.save(ctx, true); err == nil && !w.underway {
+				return nil // nothing is left to save
+			}
 		}
-		c, err := w.gather(w.now(), draining)
 		if err != nil {
 			return err
 		}
-		if c == nil && draining {
-			return nil
-		}
-		if underway = c; c != nil {
-			helpers.Go(func() {
-				c.results, c.err = w.owned.Commit(ctx, c.groups, c.ckpt)
-				committed <- c
-			})
-		}
 	}
+}
+
+// save begins a commit of what is due, or of all that is unsaved, unless one
+// is under way or there is nothing.
+func (w *worker) save(ctx context.Context, all bool) error {
+	if w.underway {
+		return nil
+	}
+	c, err := w.gather(w.now(), all)
+	if err != nil || c == nil {
+		return err
+	}
+	w.underway = true
+	w.helpers.Go(func() {
+		c.results, c.err = w.owned.Commit(ctx, c.groups, c.ckpt)
+		w.committed <- c
+	})
+	return nil
 }
 
 // full tells whether so much is unsaved that reading has to wait.
@@ -306,10 +221,10 @@ func (w *worker) fold(ctx context.Context, r reading) error {
 }
 
 // rest does what needs no hurry.
-func (w *worker) rest(underway *commit, tail eventlog.Tail) {
+func (w *worker) rest(tail eventlog.Tail) {
 	now := w.now()
 	pending := tail.Pending()
-	if underway == nil && (pending == 0 || w.full()) {
+	if !w.underway && (pending == 0 || w.full()) {
 		w.progress()
 	}
 	if w.scanned && w.foldVersion != fold.Version && !w.anyOld() {

@@ -29,8 +29,10 @@ func TestOnNATS(t *testing.T) {
 		ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 		p := &process{stop: stop, done: make(chan error, 1), owned: map[int]*slots.Owned{}}
 		// The silent member does not see that its terms have moved either.
-		p.Member = slots.New(slots.Config{Role: role, Name: name, Slots: count, Store: blind{store}, Members: quiet,
-			Timing: slots.Timing{Late: time.Hour}})
+		p.Member = slots.New(slots.Config{
+			Role: role, Name: name, Slots: count, Store: blind{store}, Members: quiet,
+			Timing: slots.Timing{Late: time.Hour},
+		})
 		go func() {
 			p.done <- p.Run(ctx, func(ctx context.Context, o *slots.Owned) error {
 				p.mu.Lock()

@@ -49,11 +49,9 @@ func (s *Store) newBatch(c statestore.Commit) (batch, error) {
 		}
 	}
 	for i, w := range c.Writes {
-		msgs := []*nats.Msg{}
-		if statestore.IsDocument(w.Key) {
-			msgs = s.documentMessages(c.ID, w)
-		} else {
-			msgs = append(msgs, plainMessage(w))
+		msgs, err := s.messages(c.ID, w)
+		if err != nil {
+			return b, err
 		}
 		b.span[i] = len(msgs)
 		if err := add(w.Key, msgs...); err != nil {
@@ -64,6 +62,16 @@ func (s *Store) newBatch(c statestore.Commit) (batch, error) {
 		return b, fmt.Errorf("commit %s is empty", c.ID)
 	}
 	return b, s.checkSize(c.ID, b.msgs)
+}
+
+func (s *Store) messages(commit string, w statestore.Write) ([]*nats.Msg, error) {
+	if !statestore.IsDocument(w.Key) {
+		return []*nats.Msg{plainMessage(w)}, nil
+	}
+	if len(w.Value) > maxDocument {
+		return nil, fmt.Errorf("commit %s, %s: %w: a document of %d bytes", commit, w.Key, statestore.ErrTooLarge, len(w.Value))
+	}
+	return s.documentMessages(commit, w), nil
 }
 
 func (s *Store) checkSize(id string, msgs []*nats.Msg) error {

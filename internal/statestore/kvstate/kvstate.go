@@ -37,8 +37,9 @@ const (
 
 	// defaultTimeout bounds a request whose context has no deadline.
 	defaultTimeout = 5 * time.Second
-	// maxDocument is the largest document that is decompressed.
-	maxDocument = 1 << 30
+	// maxDocument is the largest document before compression: text that
+	// compresses well could fit into a commit and then fill a reader's memory.
+	maxDocument = 256 << 20
 )
 
 // Store is the state bucket.

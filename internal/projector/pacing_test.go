@@ -1,0 +1,181 @@
+package projector_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stenohq/steno/internal/projector"
+	"github.com/stenohq/steno/internal/statestore"
+)
+
+func TestWhenAHeadIsDue(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		run      func(w *world) // after one turn was started and saved
+		min, max time.Duration
+	}{
+		{"a delta", func(w *world) {
+			w.publish("s", "main", "assistant.delta", `{"delta":"x"}`)
+		}, 2 * time.Second, 2100 * time.Millisecond},
+		{"end of the turn", func(w *world) {
+			w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
+		}, 0, 100 * time.Millisecond},
+		{"start of a tool", func(w *world) {
+			w.publish("s", "main", "tool.call.started", `{"toolCallId":"c","name":"Bash","args":{}}`)
+		}, 0, 100 * time.Millisecond},
+		{"somebody is asked", func(w *world) {
+			w.publish("s", "main", "interaction.request", `{"id":"i","kind":"question","request":{}}`)
+		}, 0, 100 * time.Millisecond},
+		{"1,000 events", func(w *world) {
+			for range 1000 {
+				w.publish("s", "main", "assistant.delta", `{"delta":"x"}`)
+			}
+		}, 0, 200 * time.Millisecond},
+		{"little after a large head", func(w *world) {
+			w.publish("s", "main", "assistant.message", `{"text":"`+strings.Repeat("x", 500_000)+`"}`)
+			w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
+			time.Sleep(100 * time.Millisecond)
+			w.publish("s", "main", "turn.started", `{"prompt":"y"}`)
+			w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
+		}, 29 * time.Second, 31 * time.Second},
+		{"enough after a large head", func(w *world) {
+			w.publish("s", "main", "assistant.message", `{"text":"`+strings.Repeat("x", 500_000)+`"}`)
+			w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
+			time.Sleep(100 * time.Millisecond)
+			w.publish("s", "main", "turn.started", `{"prompt":"`+strings.Repeat("y", 310_000)+`"}`)
+			w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
+		}, 0, 200 * time.Millisecond},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1)
+				p := w.start("a", projector.Limits{})
+				w.publish("s", "main", "turn.started", `{"prompt":"x"}`)
+				w.publish("s", "main", "turn.step.started", `{}`)
+				time.Sleep(2200 * time.Millisecond)
+				if w.seq("s", "main") != 2 {
+					t.Fatal("the first head is not there")
+				}
+				test.run(w)
+				begin := time.Now()
+				want := offline(t, w.log, "s", "main").Seq()
+				for w.seq("s", "main") != want && time.Since(begin) < time.Minute {
+					time.Sleep(10 * time.Millisecond)
+				}
+				if d := time.Since(begin); d < test.min || d > test.max {
+					t.Errorf("saved after %v, want %v to %v", d, test.min, test.max)
+				}
+				p.end(t)
+			})
+		})
+	}
+}
+
+// bytesWritten counts the bytes of heads that are written.
+func (w *world) bytesWritten() *atomic.Int64 {
+	var n atomic.Int64
+	w.store.Observe(func(c statestore.Commit) {
+		for _, wr := range c.Writes {
+			if strings.HasPrefix(wr.Key, statestore.PrefixHead) {
+				n.Add(int64(len(wr.Value)))
+			}
+		}
+	})
+	return &n
+}
+
+// The state written is in proportion to the events, whatever the session is
+// like.
+func TestStateWritten(t *testing.T) {
+	pad := strings.Repeat("x", 2000)
+	for name, run := range map[string]func(w *world){
+		"200 tools in one turn": func(w *world) {
+			w.publish("s", "main", "turn.started", `{"prompt":"x"}`)
+			for i := range 200 {
+				w.publish("s", "main", "tool.call.started", fmt.Sprintf(`{"toolCallId":"c%d","name":"Bash","args":{"a":%q}}`, i, pad))
+				time.Sleep(100 * time.Millisecond)
+				w.publish("s", "main", "tool.result", fmt.Sprintf(`{"toolCallId":"c%d","output":%q}`, i, pad+pad))
+				time.Sleep(300 * time.Millisecond)
+			}
+		},
+		"a streamed frame of 4 MB": func(w *world) {
+			w.publish("s", "main", "turn.started", `{"prompt":"x"}`)
+			for range 2000 {
+				w.publish("s", "main", "assistant.delta", fmt.Sprintf(`{"delta":%q}`, pad))
+				time.Sleep(20 * time.Millisecond)
+			}
+		},
+		"many short turns": func(w *world) {
+			for range 400 {
+				w.publish("s", "main", "turn.started", fmt.Sprintf(`{"prompt":%q}`, pad))
+				w.publish("s", "main", "assistant.message", fmt.Sprintf(`{"text":%q}`, pad))
+				w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
+				time.Sleep(200 * time.Millisecond)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, 1)
+				n := w.bytesWritten()
+				p := w.start("a", projector.Limits{HeadForce: time.Hour})
+				run(w)
+				got := n.Load() // without what a stop saves
+				p.end(t)
+				recs, err := w.log.Range(t.Context(), "s", "main", 0, 1<<20)
+				if err != nil {
+					t.Fatal(err)
+				}
+				size := 0
+				for _, r := range recs {
+					size += len(r.Data)
+				}
+				if size < 1<<20 {
+					t.Fatalf("only %d bytes of events", size)
+				}
+				if got > int64(3*size) || got == 0 {
+					t.Errorf("%d bytes of heads for %d bytes of events", got, size)
+				} else {
+					t.Logf("%.2f bytes of heads for a byte of events", float64(got)/float64(size))
+				}
+				same(t, w.log, w.store, map[string][]string{"s": {"main"}})
+			})
+		})
+	}
+}
+
+// A head that fits into no commit is kept as its position, and as itself again
+// once it is smaller.
+func TestTooLargeHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		p := w.start("a", projector.Limits{})
+		w.publish("s", "main", "turn.started", `{"prompt":"x"}`)
+		text := strings.Repeat("x", 900_000)
+		for range 10 {
+			w.publish("s", "main", "assistant.delta", `{"delta":"`+text+`"}`)
+			w.publish("s", "main", "thinking.delta", `{"delta":"x"}`)
+		}
+		time.Sleep(40 * time.Second)
+		last := w.publish("s", "main", "assistant.delta", `{"delta":"y"}`)
+		time.Sleep(40 * time.Second)
+		if f, e := w.head("s", "main"); f != nil || !strings.Contains(string(e.Value), `"position":{"seq":22,`) {
+			t.Errorf("the head is %.100q", e.Value)
+		}
+		if got := saved(t, w.store, 0).StreamSeq; got != last {
+			t.Errorf("checkpoint %d, want %d", got, last)
+		}
+		// Later steps close the large one.
+		for range 60 {
+			w.publish("s", "main", "turn.step.started", `{}`)
+			w.publish("s", "main", "turn.step.completed", `{}`)
+		}
+		time.Sleep(40 * time.Second)
+		same(t, w.log, w.store, map[string][]string{"s": {"main"}})
+		p.end(t)
+	})
+}
