@@ -83,7 +83,7 @@ export class SessionView {
       row?.last_activity ? `active ${age(row.last_activity)} ago` : '',
     ].filter(Boolean).join(' · '));
     arrange(this.agents, this.#agentLinks());
-    arrange(this.meta, this.#metaLines());
+    this.#drawMeta();
   }
 
   #links = new Map();
@@ -106,6 +106,17 @@ export class SessionView {
     });
   }
 
+  #drawn = '';
+
+  /** Makes the lines anew only when they say something else. */
+  #drawMeta() {
+    const t = this.#watched.transcript(this.#agent);
+    const says = JSON.stringify([this.#agent, t.meta, t.pending, [...t.todos.values()]]);
+    if (says === this.#drawn) return;
+    this.#drawn = says;
+    arrange(this.meta, this.#metaLines());
+  }
+
   #metaLines() {
     const t = this.#watched.transcript(this.#agent);
     const lines = [];
@@ -116,11 +127,19 @@ export class SessionView {
     for (const i of t.pending) {
       lines.push(el('p', { class: 'pending' }, `Waiting for a person: ${i.interactionKind} ${i.interactionId}`));
     }
-    for (const todo of t.todos.values()) {
-      if (todo.items.length === 0) continue;
-      const mark = { pending: '☐', in_progress: '◐', done: '☑' };
-      lines.push(el('ul', { class: 'todo' }, ...todo.items.map((i) => el('li', { class: i.status === 'done' ? 'done' : '' }, `${mark[i.status] ?? '☐'} ${i.title}`))));
-    }
+    for (const todo of t.todos.values()) if (todo.items.length > 0) lines.push(this.#todo(todo));
     return lines;
+  }
+
+  #todoOpen = false;
+
+  #todo({ items }) {
+    const mark = { pending: '☐', in_progress: '◐', done: '☑' };
+    const now = items.find((i) => i.status === 'in_progress');
+    const summary = `Todo ${items.filter((i) => i.status === 'done').length}/${items.length}${now ? `: ${now.title}` : ''}`;
+    const list = items.map((i) => el('li', { class: i.status === 'done' ? 'done' : '' }, `${mark[i.status] ?? '☐'} ${i.title}`));
+    const box = el('details', { ontoggle: () => { this.#todoOpen = box.open; } }, el('summary', {}, summary), el('ul', { class: 'todo' }, ...list));
+    box.open = this.#todoOpen;
+    return box;
   }
 }
