@@ -223,3 +223,38 @@ func TestReopen(t *testing.T) {
 	w.add(ev("turn.step.started", `{"turnId":1,"step":1}`), ev("assistant.delta", `{"turnId":1,"step":1,"delta":"new"}`)).want(
 		"items/t1/steps/#", "2", "items/t1/steps/t1.2/frames/0/text", "new", "items/notice/payload/field", "step")
 }
+
+// L39 as a fold rule: a turn that is cancelled twice has one interruption.
+func TestL39(t *testing.T) {
+	newWorld(t).add(
+		ev("turn.started", `{"turnId":1}`), ev("turn.ended", `{"turnId":1,"reason":"cancelled","interruptReason":"user_cancelled"}`),
+		ev("turn.ended", `{"turnId":1,"reason":"cancelled","interruptReason":"user_cancelled"}`),
+		ev("turn.started", `{"turnId":2}`), ev("turn.ended", `{"turnId":2,"reason":"cancelled","interruptReason":"aborted"}`),
+		ev("turn.ended", `{"turnId":2,"reason":"cancelled","interruptReason":"user_cancelled"}`),
+	).want("items/#", "3", "items/1/payload/turnId", "1")
+}
+
+// L48, L49, L50 as fold rules: the last report of an end counts.
+func TestL48(t *testing.T) {
+	w := newWorld(t).add(
+		ev("turn.started", `{"turnId":1}`), ev("turn.ended", `{"turnId":1,"reason":"failed","error":{"message":"boom"},"durationMs":7}`),
+	).want("items/t1/state", "failed", "items/t1/error", "boom", "items/t1/durationMs", "7", "items/t1/endedAt", stamp(2))
+	w.add(ev("turn.ended", `{"turnId":1,"reason":"completed"}`)).want("items/t1/state", "completed", "items/t1/error", "")
+	w.add(ev("turn.ended", `{"turnId":9,"reason":"completed"}`))
+	if w.kinds() != "" {
+		t.Errorf("an unknown turn made %s", w.kinds())
+	}
+	newWorld(t).add(ev("turn.started", `{}`), ev("turn.ended", `{"reason":"odd"}`)).want("items/t0/state", "cancelled", "items/t0/endedAt", stamp(2))
+}
+
+// C2, L45, L46, L47 as fold rules: records of every kind, in their order.
+func TestC2(t *testing.T) {
+	newWorld(t).add(
+		ev("goal.updated", `{"snapshot":{"objective":"o","status":"active","tokensUsed":0,"budget":{"tokenBudget":null}}}`), ev("plan_mode.enter", `{}`),
+		ev("task.started", `{"info":{"taskId":"k","kind":"process"}}`), ev("todo.updated", `{"items":[{"title":"a","status":"pending"}]}`),
+		ev("interaction.request", `{"id":"a","kind":"approval","request":{"toolCallId":"c"}}`), ev("interaction.request", `{"id":"q","kind":"question"}`),
+		ev("interaction.resolved", `{"id":"a","response":{"decision":"approved"}}`), ev("interaction.request", `{"id":"u","kind":"user_tool"}`),
+	).want(
+		"items/0/marker", "goal", "items/1/marker", "plan.enter", "items/2/kind", "taskref", "items/#", "3", "todos/#", "1",
+		"interactions/a/state", "approved", "interactions/a/toolCallId", "c", "interactions/q/state", "pending", "interactions/#", "2")
+}

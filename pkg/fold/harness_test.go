@@ -3,6 +3,7 @@ package fold_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"strconv"
@@ -260,3 +261,5 @@ func record(n uint64, line string) fold.Record {
 func lostRecord(from, to uint64) fold.Record {
 	return fold.Record{Kind: fold.Lost, Seq: from, SeqTo: to, StreamSeq: to, StoredAt: epoch}
 }
+
+func isError(err, target error) bool { return errors.Is(err, target) }

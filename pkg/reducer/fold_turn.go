@@ -97,8 +97,9 @@ func (f *Fold) turnEnded(p *foldPayload) {
 	default:
 		end.state = f.impliedEnd(t).state
 	}
+	ran := t.head.State == TurnRunning
 	f.endTurn(t, end)
-	if end.state == TurnCancelled && why == "user_cancelled" {
+	if ran && end.state == TurnCancelled && why == "user_cancelled" {
 		f.interruption(t, why)
 	}
 }
