@@ -188,3 +188,20 @@ func checkExport(t *testing.T, s *system) {
 		t.Errorf("json: seq %d, %d steps", doc.Transcripts[0].Seq, steps)
 	}
 }
+
+// TestImportTwiceAtOnce: two importers of one file do not disturb each other.
+func TestImportTwiceAtOnce(t *testing.T) {
+	path := corpusPath(t, "weather-app-session.jsonl")
+	s := startUp(t, "recorder,projector,gateway")
+	a := start(t, "steno", "import", "--nats-url", s.natsURL(), path)
+	b := start(t, "steno", "import", "--nats-url", s.natsURL(), path)
+	for _, p := range []*proc{a, b} {
+		<-p.done
+		if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+			t.Errorf("exit code %d: %s", code, p.errors())
+		}
+	}
+	checkWeather(t, s)
+	s.checkArchive(weather, "main")
+	t.Logf("%d messages stored for 1040 events", s.stored())
+}

@@ -1,8 +1,15 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/stenohq/steno/pkg/agent"
+	"github.com/stenohq/steno/pkg/events"
 )
 
 // TestTailAcrossCrashes: while a file grows, what is appended comes on the
@@ -61,13 +68,76 @@ func (r *role) again() {
 	r.start()
 }
 
+// TestDeltasAcrossCrashes: a runtime streams text while gateway and NATS are
+// killed; every piece of it comes on the screen once and in order.
+func TestDeltasAcrossCrashes(t *testing.T) {
+	s := startUp(t, "recorder,projector")
+	gateway := s.role("gateway", "--listen", s.gateway)
+	screen := start(t, "steno", "tail", "--gateway", s.gatewayURL(), "--since-seq", "0", "streams")
+	raw := start(t, "steno", "tail", "--gateway", s.gatewayURL(), "--since-seq", "0", "--json", "streams")
+	pub, err := agent.Connect(t.Context(), s.natsURL(), agent.Session("streams"), agent.Logger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	emit := func(p events.Payload) {
+		t.Helper()
+		if err := pub.Emit(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prompt := "go"
+	emit(events.TurnStarted{Prompt: &prompt})
+	var want strings.Builder
+	for i := range 1500 {
+		word := fmt.Sprintf("w%04d ", i)
+		want.WriteString(word)
+		emit(events.AssistantDelta{Delta: word})
+		switch i {
+		case 300, 1200:
+			gateway.again()
+		case 700:
+			s.up.kill()
+			s.restart()
+		}
+		time.Sleep(200 * time.Microsecond)
+	}
+	emit(events.TurnEnded{Reason: "completed"})
+	if err := pub.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	screen.shows("■ t0 completed")
+	if !strings.Contains(screen.output(), "  "+strings.TrimSpace(want.String())) {
+		t.Errorf("the text on the screen differs:\n%s", screen.output())
+	}
+	end := fmt.Sprintf(`"seq":%d,`, len(s.messages("streams", "main")))
+	raw.shows(end)
+	last := uint64(0)
+	for text := range strings.Lines(raw.output()) {
+		var b struct {
+			Type    string
+			Seq     uint64
+			PrevSeq *uint64 `json:"prev_seq"`
+		}
+		if err := json.Unmarshal([]byte(text), &b); err != nil {
+			t.Fatalf("%v in %.200s", err, text)
+		}
+		if b.Type != "transcript.ops" || b.Seq <= last || b.PrevSeq == nil || *b.PrevSeq > last {
+			t.Fatalf("behind seq %d came %.200s", last, text)
+		}
+		last = b.Seq
+	}
+	s.checkArchive("streams", "main")
+}
+
 // perPhase is how many records are written in each quiet phase.
 const perPhase = 10
 
 func crash(t *testing.T, s *system, victims []killable) {
 	g := newGrowing(t, "grows")
 	screen := start(t, "steno", "tail", "--gateway", s.gatewayURL(), "--grade", "delta", "--since-seq", "0", g.session)
-	start(t, "steno", "follow", "--nats-url", s.natsURL(), g.path)
+	following := func() *proc { return start(t, "steno", "follow", "--nats-url", s.natsURL(), g.path) }
+	follow := following()
+	victims = append(victims, killable{"follow", func() { follow.kill(); follow = following() }})
 
 	quiet := func(when string) {
 		t.Helper()

@@ -41,8 +41,12 @@ func TestUp(t *testing.T) {
 	})
 	t.Run("wrong usage", func(t *testing.T) {
 		for _, c := range []struct{ args, want string }{
-			{"--durability maybe", "want power or process"}, {"--roles recorder,cook", `role "cook"`}, {"--listen 0.0.0.0:0", "--insecure"},
-			{"--listen nowhere", "want host:port"}, {"--log-level loud", "log level"}, {"extra", "unknown command"},
+			{"--durability maybe", "want power or process"},
+			{"--roles recorder,cook", `role "cook"`},
+			{"--listen 0.0.0.0:0", "--insecure"},
+			{"--listen nowhere", "want host:port"},
+			{"--log-level loud", "log level"},
+			{"extra", "unknown command"},
 		} {
 			code, _, errs := call(t, "", "steno", append([]string{"up", "--data", t.TempDir(), "--nats-listen", "none"}, strings.Fields(c.args)...)...)
 			if code == 0 || !strings.Contains(errs, c.want) {

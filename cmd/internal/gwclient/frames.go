@@ -124,9 +124,7 @@ func (w *Watch) ops(ctx context.Context, m *protocol.Ops) error {
 func (w *Watch) tell(agent string, p *place, b protocol.Batch, epoch string) {
 	w.epoch = epoch
 	p.seq, p.set = b.Seq, true
-	if len(b.Ops) > 0 {
-		w.Handler.Batch(agent, b)
-	}
+	w.Handler.Batch(agent, b)
 }
 
 // fill tells what lies between an agent's place and a seq. It reports false,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -22,7 +23,8 @@ type Handler interface {
 	// Baseline is an agent's state at seq: at the beginning, and again only
 	// when what lies between is lost or the session began anew.
 	Baseline(agent string, snapshot *reducer.Snapshot, seq uint64, why Why)
-	// Batch continues it.
+	// Batch continues it. It may hold no operations: then it only moves the
+	// place on.
 	Batch(agent string, b protocol.Batch)
 	// Connected is told when the connection is made (nil) and lost.
 	Connected(err error)
@@ -144,6 +146,9 @@ func (w *Watch) frame(ctx context.Context, conn *websocket.Conn) ([]byte, error)
 	defer cancel()
 	_, data, err := conn.Read(ctx)
 	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("it closed the connection")
+		}
 		return nil, fmt.Errorf("read from the gateway: %w", err)
 	}
 	return data, nil
