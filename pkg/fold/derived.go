@@ -43,8 +43,15 @@ func (a *Agent) derive() {
 	}
 }
 
-// step folds an admitted event and what the tree made of it.
+// step folds an admitted event and what the tree made of it. A panic in here
+// must not reach the tree, which is the same for readers that fold it alone:
+// the rest of the event is left out and counted.
 func (d *derived) step(b *Batch, dec admit.Decision, a *Agent) {
+	defer func() {
+		if recover() != nil {
+			d.resume.LeftOut()
+		}
+	}()
 	in := facts.Input{Seq: b.Seq, Event: &a.ev, Run: dec.Run, Late: dec.Late, Ops: b.Ops, Undone: -1}
 	if from, ok := a.tree.Undone(); ok {
 		in.Undone = from

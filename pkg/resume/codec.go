@@ -51,7 +51,7 @@ func (f *Fold) walk(w *codec.Walker) {
 			}
 		}
 	}
-	for _, n := range []*int{&f.nextIndex, &f.dropped, &f.size, &f.users, &f.step, &f.retained} {
+	for _, n := range []*int{&f.nextIndex, &f.dropped, &f.size, &f.users, &f.step, &f.retained, &f.leftOut} {
 		w.Int(n)
 	}
 	w.Uint(&f.lastMessage)

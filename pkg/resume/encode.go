@@ -55,6 +55,9 @@ func (s *State) AppendJSON(dst []byte) []byte {
 	if s.HistoryDropped > 0 {
 		w.int("history_dropped", s.HistoryDropped)
 	}
+	if s.LeftOut > 0 {
+		w.int("left_out", s.LeftOut)
+	}
 	return append(w.dst, '}')
 }
 

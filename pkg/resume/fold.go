@@ -65,6 +65,7 @@ type Fold struct {
 
 	calls    callTable
 	children []child
+	leftOut  int // events that could not be folded whole
 }
 
 // keyed is one member of the runtime state.
@@ -142,6 +143,9 @@ func (f *Fold) CurrentStep(ev *events.Event) int {
 
 // LastSeq is the seq of the last record folded.
 func (f *Fold) LastSeq() uint64 { return f.lastSeq }
+
+// LeftOut counts an event that could not be folded whole, because of a defect.
+func (f *Fold) LeftOut() { f.leftOut++ }
 
 // Advance records that the log was folded up to seq although nothing was
 // admitted.

@@ -41,6 +41,7 @@ func (f *Fold) State(opt ReadOptions) *State {
 		Open: f.lastMessage > f.lastEnd, Checkpoint: raw(f.checkpoint), Terminal: raw(f.terminal),
 		NextTurnID: f.reader.NextTurn(), PendingInteractions: f.reader.Pending(),
 		ToolCalls: []ToolCall{}, ToolCounts: f.calls.counts, Children: []Child{}, RuntimeState: map[string]json.RawMessage{},
+		LeftOut: f.leftOut,
 	}
 	f.readHistory(s, opt.All)
 	s.LoopState = LoopState{

@@ -49,6 +49,10 @@ type State struct {
 	// HistoryDropped counts older messages that are not in History: before the
 	// checkpoint's retained place, or beyond the bound.
 	HistoryDropped int `json:"history_dropped,omitempty"`
+
+	// LeftOut counts events that could not be folded whole because of a defect
+	// of this program; what the state says may lack them.
+	LeftOut int `json:"left_out,omitempty"`
 }
 
 // Message is one message of the conversation. Content is a JSON string or an

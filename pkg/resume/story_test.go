@@ -313,6 +313,9 @@ func checkSplits(t rapid.TB, data [][]byte) {
 		t.Fatalf("continued:\n%s\nfrom the start:\n%s", b, a)
 	}
 	checkJSON(t, a)
+	if n := whole.Resume(resume.ReadOptions{}).LeftOut; n > 0 {
+		t.Fatalf("%d events made the fold panic", n)
+	}
 }
 
 // checkJSON: what is served decodes and encodes to itself.
