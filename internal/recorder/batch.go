@@ -6,51 +6,58 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/stenohq/steno/internal/archive/wirelog"
 	"github.com/stenohq/steno/internal/eventlog"
 )
 
+// Pauses between attempts.
 const (
-	opensAtOnce = 8
-	retryFirst  = 50 * time.Millisecond
-	retryMost   = 2 * time.Second
+	retryFirst = 50 * time.Millisecond
+	retryMost  = 2 * time.Second
 )
 
-var (
-	// errDraining: the slot is handed over while its records cannot be saved.
-	// They are still in the stream.
-	errDraining = errors.New("slot is handed over")
-	// errReopen: an agent has to be opened again; nothing is wrong for good.
-	errReopen = errors.New("agent is opened again")
-)
+// errDraining: the slot is handed over while its records cannot be saved. They
+// are still in the stream.
+var errDraining = errors.New("slot is handed over")
 
-// batch makes records durable. It tries until it succeeds, since there is
-// nothing else to do with them: a full disk gets space, a store comes back.
+// perAgent holds records in order, by agent.
+type perAgent map[agentKey][]eventlog.Record
+
+// batch makes the records of open agents durable and parks the others until
+// their agents are open.
 func (w *worker) batch(ctx context.Context, records []eventlog.Record) error {
 	w.clock++
-	byAgent := map[agentKey][]eventlog.Record{}
+	byAgent := perAgent{}
 	for _, r := range records {
 		k := agentKey{r.Session, r.Agent}
 		byAgent[k] = append(byAgent[k], r)
 	}
+	for k, records := range byAgent {
+		if w.agents[k] == nil {
+			w.park(k, records)
+			delete(byAgent, k)
+		}
+	}
+	w.startOpens()
+	if err := w.writeAll(ctx, byAgent); err != nil {
+		return err
+	}
+	w.seen = records[len(records)-1].StreamSeq
+	return nil
+}
+
+// writeAll makes the records of open agents durable. It tries until it
+// succeeds, since there is nothing else to do with them: a full disk gets
+// space. An agent that cannot go on is given up, and its records are parked.
+func (w *worker) writeAll(ctx context.Context, byAgent perAgent) error {
 	pause := retryFirst
-	for {
-		err := w.tryBatch(ctx, byAgent)
+	for len(byAgent) > 0 {
+		err := w.write(ctx, byAgent)
 		if err == nil {
-			w.durable = records[len(records)-1].StreamSeq
-			w.svc.status.update(w.n, func(sl *slotStatus, _ *Stats) { sl.err = nil })
-			if f := w.svc.cfg.OnDurable; f != nil {
-				f(len(records), records[0].StoredAt)
-			}
-			return nil
+			break
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
-		}
-		if errors.Is(err, errReopen) {
-			continue
 		}
 		w.report(err)
 		select {
@@ -62,6 +69,11 @@ func (w *worker) batch(ctx context.Context, records []eventlog.Record) error {
 			return context.Cause(ctx)
 		}
 	}
+	w.startOpens()
+	if len(w.troubled) == 0 {
+		w.svc.status.update(w.n, func(sl *slotStatus, _ *Stats) { sl.err = nil })
+	}
+	return nil
 }
 
 // report keeps an error for Ready, and logs it when it is another one.
@@ -76,109 +88,79 @@ func (w *worker) report(err error) {
 	}
 }
 
-// tryBatch adds what the logs do not hold yet and makes it durable. Agents
-// that have to be opened first do not hold up the others.
-func (w *worker) tryBatch(ctx context.Context, byAgent map[agentKey][]eventlog.Record) error {
-	var g errgroup.Group
-	g.SetLimit(opensAtOnce)
-	opened := make(chan *agentState, len(byAgent))
-	ready := map[agentKey][]eventlog.Record{}
-	for k, records := range byAgent {
-		if w.agents[k] != nil {
-			ready[k] = records
-		}
-	}
-	opening := make(chan error, 1)
-	missing := w.missing(byAgent)
-	go func() { // ends before tryBatch does: its answer is waited for
-		for k, distrust := range missing {
-			g.Go(func() error {
-				st, err := w.openAgent(ctx, k, distrust)
-				if err == nil {
-					opened <- st
-				}
-				return err
-			})
-		}
-		opening <- g.Wait()
-	}()
-	err := w.write(ctx, ready)
-	err = errors.Join(err, <-opening)
-	close(opened)
-	late := map[agentKey][]eventlog.Record{}
-	for st := range opened {
-		w.agents[st.key] = st
-		delete(w.distrust, st.key)
-		late[st.key] = byAgent[st.key]
-	}
-	if err != nil {
-		return err
-	}
-	return w.write(ctx, late)
-}
-
-// missing lists the agents to open, with the number from which their lines are
-// not trusted.
-func (w *worker) missing(byAgent map[agentKey][]eventlog.Record) map[agentKey]uint64 {
-	keys := map[agentKey]uint64{}
-	for k := range byAgent {
-		if w.agents[k] == nil {
-			keys[k] = w.distrust[k]
-		}
-	}
-	return keys
-}
-
-// write adds the records of open agents and commits them.
-func (w *worker) write(ctx context.Context, byAgent map[agentKey][]eventlog.Record) error {
-	var added, known uint64
+// write adds records and commits them once. It takes the agents that have to
+// be opened again out of byAgent.
+func (w *worker) write(ctx context.Context, byAgent perAgent) error {
+	var done batchCount
 	logs := make([]*wirelog.Agent, 0, len(byAgent))
-	states := make([]*agentState, 0, len(byAgent))
 	for k, records := range byAgent {
 		st := w.agents[k]
 		st.used = w.clock
-		for _, r := range records {
-			isNew, err := st.log.Add(messageOf(r))
-			if err != nil {
-				return w.cannotAdd(ctx, st, err)
-			}
-			if isNew {
-				added++
-			} else {
-				known++
-			}
+		if err := done.add(st.log, records); err != nil {
+			w.giveUp(ctx, byAgent, k, err)
+			continue
 		}
-		logs, states = append(logs, st.log), append(states, st)
+		logs = append(logs, st.log)
 	}
 	if len(logs) == 0 {
 		return nil
 	}
-	err := w.dir.Commit(ctx, logs)
-	switch {
-	case errors.Is(err, wirelog.ErrChanged):
-		w.svc.log.Warn("an archive file was changed by somebody else", "slot", w.n, "error", err)
-		w.forget(ctx, states)
-		return errReopen
-	case err != nil:
+	if err := w.dir.Commit(ctx, logs); err != nil {
+		for k := range byAgent {
+			if err := w.agents[k].log.Err(); errors.Is(err, wirelog.ErrChanged) {
+				w.giveUp(ctx, byAgent, k, err)
+			}
+		}
 		return err
 	}
 	w.svc.status.update(w.n, func(_ *slotStatus, total *Stats) {
-		total.Recorded += added
-		total.Known += known
+		total.Recorded += done.added
+		total.Known += done.known
 	})
+	if f := w.svc.cfg.OnDurable; f != nil && done.known+done.added > 0 {
+		f(int(done.known+done.added), done.oldest)
+	}
 	return nil
 }
 
-// cannotAdd opens an agent again when the lines that a former process left
-// behind what was committed are not those of the stream.
-func (w *worker) cannotAdd(ctx context.Context, st *agentState, err error) error {
-	var differs *wirelog.DiffersError
-	if !errors.As(err, &differs) {
-		return fmt.Errorf("session %s, agent %s: %w", st.key.session, st.key.agent, err)
+// batchCount counts what is written at a time.
+type batchCount struct {
+	added, known uint64
+	oldest       time.Time
+}
+
+func (c *batchCount) add(log *wirelog.Agent, records []eventlog.Record) error {
+	for _, r := range records {
+		isNew, err := log.Add(messageOf(r))
+		switch {
+		case err != nil:
+			return err
+		case isNew:
+			c.added++
+		default:
+			c.known++
+		}
+		if c.oldest.IsZero() || r.StoredAt.Before(c.oldest) {
+			c.oldest = r.StoredAt
+		}
 	}
-	w.svc.log.Warn("uncommitted lines are written anew", "session", string(st.key.session), "agent", string(st.key.agent),
-		"seq", differs.Seq)
-	w.distrust[st.key] = differs.Seq
-	w.forget(ctx, []*agentState{st})
-	return errReopen
+	return nil
+}
+
+// giveUp closes an agent that cannot go on as it is open; its records wait
+// until it is opened anew.
+func (w *worker) giveUp(ctx context.Context, byAgent perAgent, k agentKey, err error) {
+	w.forget(ctx, []*agentState{w.agents[k]})
+	var differs *wirelog.DiffersError
+	switch {
+	case errors.As(err, &differs):
+		w.svc.log.Warn("uncommitted lines are written anew", "session", string(k.session), "agent", string(k.agent), "seq", differs.Seq)
+		w.distrust[k] = differs.Seq
+	case errors.Is(err, wirelog.ErrChanged):
+		w.svc.log.Warn("an archive file was changed by somebody else", "session", string(k.session), "agent", string(k.agent), "error", err)
+	default:
+		w.hold(k, fmt.Errorf("session %s, agent %s: %w", k.session, k.agent, err))
+	}
+	w.park(k, byAgent[k])
+	delete(byAgent, k)
 }

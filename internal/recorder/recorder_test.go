@@ -285,3 +285,35 @@ func TestFileChangedWhileRunning(t *testing.T) {
 		w.verify()
 	})
 }
+
+// An agent whose file cannot be used holds up itself and the checkpoint, and
+// no other agent of its slot.
+func TestOneBadAgent(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.startUntilUp()
+		w.publish(sess, "good", []byte(`{"event_type":"x","payload":{}}`))
+		w.settle()
+		const bad = "sessions/s-0/agents/bad/wire.jsonl"
+		w.fs.SetBytes(bad, w.fs.Bytes("sessions/s-0/agents/good/wire.jsonl"))
+		w.publish(sess, "bad", []byte(`{"event_type":"x","payload":{}}`))
+		w.publishN(1, 30)
+		time.Sleep(10 * time.Second)
+		if err := w.proc.svc.Ready(); !errors.Is(err, wirelog.ErrForeign) {
+			t.Errorf("ready: %v", err)
+		}
+		if got := w.kinds(); !strings.HasSuffix(got, "e30") {
+			t.Errorf("recorded %s", got)
+		}
+		key := statestore.CheckpointKey(statestore.RoleRecorder, sess.Slot(slotCount))
+		if e, err := w.store.Get(w.ctx(), key); err != nil || !strings.Contains(string(e.Value), `"stream_seq":1,`) {
+			t.Errorf("checkpoint %s, %v", e.Value, err)
+		}
+		w.fs.Delete(bad)
+		w.settle()
+		w.verify()
+		if e, err := w.store.Get(w.ctx(), key); err != nil || !strings.Contains(string(e.Value), `"stream_seq":32,`) {
+			t.Errorf("checkpoint %s, %v", e.Value, err)
+		}
+	})
+}

@@ -45,15 +45,15 @@ func (w *worker) save(ctx context.Context) bool {
 		groups = append(groups, slots.Group{Writes: []statestore.Write{{Key: w.recKey(st.key), Value: value, Expect: st.rev}}})
 		agents = append(agents, savedAgent{state: st, mark: mark})
 	}
-	ckpt := &slots.Checkpoint{Stream: w.stream.Name, Created: w.stream.Created, StreamSeq: w.durable}
-	if w.durable == w.saved && !w.fresh {
+	durable := w.durable()
+	ckpt := &slots.Checkpoint{Stream: w.stream.Name, Created: w.stream.Created, StreamSeq: durable}
+	if durable == w.saved && !w.fresh {
 		ckpt = nil
 	}
 	if len(groups) == 0 && ckpt == nil {
 		return false
 	}
 	w.saving = true
-	durable := w.durable
 	go func() { // its result is always waited for, by run, finish or release
 		r := w.commit(ctx, groups, agents, ckpt)
 		r.ckpt = durable

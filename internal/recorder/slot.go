@@ -38,8 +38,20 @@ type worker struct {
 	distrust map[agentKey]uint64 // to be opened with wirelog.OpenRequest.Distrust
 	clock    uint64              // counts batches, for the least recently used agent
 
-	durable uint64 // everything of the slot up to this stream sequence is
-	saved   uint64 // and so the checkpoint says
+	parked        map[agentKey]*parkedAgent
+	parkedRecords int
+	parkedBytes   int
+	queue         []agentKey // to be opened
+	opens         int        // under way
+	opened        chan openResult
+	openCtx       context.Context   // of the openings; it ends with the work
+	failed        []agentKey        // held back until retry
+	troubled      map[agentKey]bool // what could not be opened or go on lately
+	retry         <-chan time.Time  // nil when nothing is
+	pause         time.Duration     // before the next retry
+
+	seen    uint64 // everything up to this stream sequence is durable or parked
+	saved   uint64 // what the checkpoint says
 	fresh   bool   // there is no checkpoint of this stream yet
 	saving  bool   // a commit is under way
 	results chan saveResult
@@ -50,15 +62,20 @@ func (s *Service) record(ctx context.Context, slot owned) error {
 	w := &worker{
 		svc: s, dir: s.dir, slot: slot, n: slot.Slot(),
 		agents: map[agentKey]*agentState{}, distrust: map[agentKey]uint64{}, results: make(chan saveResult, 1),
+		parked: map[agentKey]*parkedAgent{}, opened: make(chan openResult, opensAtOnce), pause: retryFirst,
+		troubled: map[agentKey]bool{},
 	}
 	s.status.update(w.n, func(*slotStatus, *Stats) {})
 	defer s.status.drop(w.n)
 	defer w.release(context.WithoutCancel(ctx))
+	openCtx, stopOpens := context.WithCancel(ctx)
+	defer stopOpens()
+	w.openCtx = openCtx
 	after, err := w.begin(ctx)
 	if err != nil {
 		return err
 	}
-	w.durable, w.saved = after, after
+	w.seen, w.saved = after, after
 	tail, err := s.deps.Log.Tail(ctx, w.n, after)
 	if err != nil {
 		return err
@@ -119,32 +136,39 @@ func (w *worker) run(ctx context.Context, tail eventlog.Tail) error {
 	tick := time.NewTicker(w.svc.cfg.Save)
 	defer tick.Stop()
 	for {
+		batches := reader.batches
+		if w.tooMuchParked() {
+			batches = nil
+		}
+		err := error(nil)
 		select {
-		case batch, ok := <-reader.batches:
+		case batch, ok := <-batches:
 			if !ok {
 				return reader.err
 			}
-			if err := w.batch(ctx, batch); errors.Is(err, errDraining) {
-				// Nothing behind this batch may be recorded now.
-				reader.stop()
-				return w.finish(ctx)
-			} else if err != nil {
-				return err
-			}
+			err = w.batch(ctx, batch)
 			w.svc.status.update(w.n, func(sl *slotStatus, _ *Stats) { sl.moved = time.Now() })
+		case r := <-w.opened:
+			err = w.openedSome(ctx, r)
+		case <-w.retry:
+			w.retryFailed()
 		case <-tick.C:
 			pending := tail.Pending()
 			w.svc.status.update(w.n, func(sl *slotStatus, _ *Stats) { sl.pending = pending })
 			w.save(ctx)
 		case r := <-w.results:
-			if err := w.saveDone(ctx, r); err != nil {
-				return err
-			}
+			err = w.saveDone(ctx, r)
 		case <-w.slot.Draining():
+			err = errDraining
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+		switch {
+		case errors.Is(err, errDraining):
 			reader.stop()
 			return w.finish(ctx)
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		case err != nil:
+			return err
 		}
 	}
 }
@@ -166,11 +190,16 @@ func (w *worker) finish(ctx context.Context) error {
 	}
 }
 
-// release closes the slot's files. A save under way is waited for, so that no
+// release closes the slot's files. What is under way is waited for, so that no
 // goroutine outlives the work.
 func (w *worker) release(ctx context.Context) {
 	if w.saving {
 		<-w.results
+	}
+	for ; w.opens > 0; w.opens-- {
+		if r := <-w.opened; r.state != nil {
+			w.agents[r.key] = r.state
+		}
 	}
 	all := make([]*agentState, 0, len(w.agents))
 	for _, st := range w.agents {

@@ -78,6 +78,9 @@ func (a *Agent) StreamSeq() uint64 { return a.streamSeq }
 // to Add.
 func (a *Agent) Mark() Anchor { return a.mark }
 
+// Err is what the last Commit said about this agent.
+func (a *Agent) Err() error { return a.err }
+
 // Dirty tells whether a Commit is needed.
 func (a *Agent) Dirty() bool { return len(a.buf) > 0 || len(a.syncDirs) > 0 }
 

@@ -119,3 +119,30 @@ func BenchmarkReadFrom(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkOpenNew measures what the first message of an agent costs beyond
+// those that follow: directories and file, durable with those of 16 others.
+func BenchmarkOpenNew(b *testing.B) {
+	d := openDir(b, b.TempDir(), wirelog.Options{})
+	for i := 0; i < b.N; i += 16 {
+		var wg sync.WaitGroup
+		for j := range 16 {
+			wg.Go(func() {
+				ag, _, err := d.Open(b.Context(), wirelog.OpenRequest{
+					Session: events.SessionID(fmt.Sprintf("s-%d-%d", i, j)), Agent: main0, Epoch: epoch, Stream: stream,
+				})
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				if _, err := ag.Add(message(1)); err != nil {
+					b.Error(err)
+				}
+				if err := d.Commit(b.Context(), []*wirelog.Agent{ag}); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
