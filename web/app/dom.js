@@ -11,13 +11,24 @@ export function el(tag, attributes = {}, ...children) {
     if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
     else if (v !== undefined && v !== null && v !== false) e.setAttribute(k, v === true ? '' : v);
   }
-  e.append(...children.filter((c) => c !== null && c !== undefined && c !== false));
+  e.append(...children.filter((c) => c !== null && c !== undefined && c !== false).map((c) => (typeof c === 'string' ? visible(c) : c)));
   return e;
+}
+
+/** Shows what would act on the text around it: control characters, and marks
+    that turn the direction of reading. */
+export function visible(text) {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f\u202a-\u202e\u2066-\u2069]/g, (c) => {
+    const code = c.charCodeAt(0);
+    if (code < 0x20) return code === 0x0d ? '' : String.fromCharCode(0x2400 + code);
+    return code === 0x7f ? '\u2421' : `[U+${code.toString(16).toUpperCase()}]`;
+  });
 }
 
 /** Sets the text only when it differs, so that a selection survives. */
 export function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const shown = visible(text);
+  if (node.textContent !== shown) node.textContent = shown;
 }
 
 /** Makes the children of an element these nodes, moving as few as possible. */

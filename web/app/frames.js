@@ -2,7 +2,7 @@
 // a tool or a person wrote is text and stays text.
 
 import { wellFormed } from '../client/text.js';
-import { el, setText } from './dom.js';
+import { el, setText, visible } from './dom.js';
 
 /** How much of a long value is shown at first. */
 const shownAtFirst = 20_000;
@@ -43,7 +43,8 @@ export class FrameView {
   }
 
   /** Grows the text node when the text has only grown. */
-  #write(node, text) {
+  #write(node, raw) {
+    const text = visible(raw);
     const held = node.firstChild?.data ?? '';
     if (text.length > held.length && text.startsWith(held) && node.firstChild) node.firstChild.appendData(text.slice(held.length));
     else setText(node, text);
