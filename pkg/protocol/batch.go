@@ -26,7 +26,7 @@ func (b *Batch) AppendJSON(dst []byte) []byte {
 // DecodeBatch reads what AppendJSON writes. A batch of a server that does not
 // send prev_seq follows the one numbered before it.
 func DecodeBatch(data []byte) (Batch, error) {
-	r := newReader("batch", data)
+	r := newDeepReader("batch", data)
 	b := Batch{Seq: r.uint("seq"), Ops: r.ops("ops")}
 	b.PrevSeq = r.prevSeq(b.Seq)
 	return b, r.err
@@ -58,7 +58,7 @@ func (c *CatchUp) AppendJSON(dst []byte) []byte {
 
 // DecodeCatchUp reads what AppendJSON writes.
 func DecodeCatchUp(data []byte) (CatchUp, error) {
-	r := newReader("catch-up", data)
+	r := newDeepReader("catch-up", data)
 	c := CatchUp{
 		AgentID: r.text("agent_id"), LatestSeq: r.uint("latest_seq"),
 		Complete: r.bool("complete"), HasMore: r.bool("has_more"), Epoch: r.text("epoch"),

@@ -43,7 +43,7 @@ func (d *Data) AppendHead(dst []byte) []byte {
 
 // DecodeData reads a data frame. Payload shares data's memory.
 func DecodeData(data []byte) (Data, error) {
-	r := newReader("frame", data)
+	r := newDeepReader("frame", data)
 	r.need("type", "payload")
 	d := Data{
 		Type: r.text("type"), Seq: r.uint("seq"), Epoch: r.text("epoch"),
@@ -74,7 +74,7 @@ func (m *Reset) AppendJSON(dst []byte) []byte {
 
 // DecodeReset reads the payload of a reset.
 func DecodeReset(payload []byte) (Reset, error) {
-	r := newReader(TypeReset, payload)
+	r := newDeepReader(TypeReset, payload)
 	r.need("agent_id", "snapshot", "seq")
 	m := Reset{AgentID: r.text("agent_id"), Seq: r.uint("seq"), Epoch: r.text("epoch")}
 	if r.err == nil {
@@ -112,7 +112,7 @@ func (m *Ops) AppendEncoded(dst, ops []byte) []byte {
 
 // DecodeOpsFrame reads the payload of a live batch.
 func DecodeOpsFrame(payload []byte) (Ops, error) {
-	r := newReader(TypeOps, payload)
+	r := newDeepReader(TypeOps, payload)
 	r.need("agent_id", "ops", "seq")
 	m := Ops{AgentID: r.text("agent_id"), Epoch: r.text("epoch")}
 	m.Seq, m.Batch.Ops = r.uint("seq"), r.ops("ops")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stenohq/steno/internal/opgen"
 	"github.com/stenohq/steno/internal/schematest"
+	"github.com/stenohq/steno/pkg/events/scan"
 	"github.com/stenohq/steno/pkg/grade"
 	"github.com/stenohq/steno/pkg/reducer"
 )
@@ -192,4 +193,37 @@ func TestOlderServer(t *testing.T) {
 			t.Fatal(p, err)
 		}
 	})
+}
+
+// TestDepth: an opaque value as deep as an event may have it passes every
+// shell, one level more is refused.
+func TestDepth(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	frame := func(n int) string {
+		return `{"op":"frame.upsert","turnId":"t1","stepId":"t1.1","frame":{"kind":"tool","frameId":"f","toolCallId":"c","name":"n","state":"done","input":` + deep(n) + `}}`
+	}
+	tr := reducer.NewTranscript("main")
+	ops := opsOf(t, frame(scan.MaxDepth))
+	tr.Apply(ops)
+	live := Ops{AgentID: "main", Batch: Batch{Seq: 1, Ops: ops}}
+	reset := Reset{AgentID: "main", Snapshot: tr.Snapshot(-1)}
+	page := Page{AgentID: "main", Snapshot: tr.Snapshot(-1)}
+	catchUp := CatchUp{AgentID: "main", Batches: []Batch{live.Batch}}
+	for name, err := range map[string]error{
+		"ops":      second(DecodeOpsFrame(live.AppendJSON(nil))),
+		"reset":    second(DecodeReset(reset.AppendJSON(nil))),
+		"page":     second(DecodePage(page.AppendJSON(nil))),
+		"catch-up": second(DecodeCatchUp(catchUp.AppendJSON(nil))),
+		"frame":    second(DecodeData((&Data{Type: TypeReset, Payload: reset.AppendJSON(nil)}).AppendJSON(nil))),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := reducer.DecodeOps([]byte("[" + frame(scan.MaxDepth+1) + "]")); err == nil {
+		t.Error("too deep a value accepted")
+	}
+	if _, err := reducer.DecodeOps([]byte(`[{"op":"items.remove","ids":[],"x":` + deep(100_000) + `}]`)); err == nil {
+		t.Error("too deep an unknown member accepted")
+	}
 }

@@ -34,7 +34,7 @@ func (p *Page) AppendJSON(dst []byte) []byte {
 
 // DecodePage reads what AppendJSON writes.
 func DecodePage(data []byte) (Page, error) {
-	r := newReader("page", data)
+	r := newDeepReader("page", data)
 	r.need("items")
 	p := Page{
 		AgentID: r.text("agent_id"), HasMore: r.bool("has_more"), Agents: r.agents(),

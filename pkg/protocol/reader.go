@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stenohq/steno/pkg/events/scan"
+	"github.com/stenohq/steno/pkg/internal/shell"
 	"github.com/stenohq/steno/pkg/reducer"
 )
 
@@ -26,9 +27,20 @@ type reader struct {
 	err    error
 }
 
+// newReader reads an object that holds no operations or entities.
 func newReader(what string, data []byte) *reader {
+	r := newDeepReader(what, data)
+	if err := scan.Check(data); err != nil {
+		r.fail("", err.Error())
+	}
+	return r
+}
+
+// newDeepReader reads an object that holds operations or entities, and with
+// them opaque values: these have a depth of their own.
+func newDeepReader(what string, data []byte) *reader {
 	r := &reader{what: what, fields: map[string][]byte{}}
-	m := scan.ObjectOf(data)
+	m := shell.ObjectOf(data)
 	for m.Next() {
 		if !scan.IsNull(m.Value()) {
 			r.fields[m.Key()] = m.Value()
@@ -130,7 +142,7 @@ func (r *reader) each(key string, element func(v []byte) error) {
 	if !r.has(key) || r.err != nil {
 		return
 	}
-	a := scan.ArrayOf(r.fields[key])
+	a := shell.ArrayOf(r.fields[key])
 	for a.Next() {
 		if err := element(a.Value()); err != nil {
 			r.fail(key, err.Error())
@@ -147,7 +159,7 @@ func (r *reader) members(key string, member func(name string, v []byte) error) {
 	if !r.has(key) || r.err != nil {
 		return
 	}
-	m := scan.ObjectOf(r.fields[key])
+	m := shell.ObjectOf(r.fields[key])
 	n := 0
 	for m.Next() {
 		if n++; n > maxAgents {

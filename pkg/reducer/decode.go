@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stenohq/steno/pkg/events/scan"
+	"github.com/stenohq/steno/pkg/internal/shell"
 )
 
 // DecodeError says which value of operations, a snapshot or a page is not of
@@ -28,6 +29,7 @@ func (e *DecodeError) Error() string {
 type decoder struct {
 	path []string
 	err  *DecodeError
+	read bool // the object or array given to a member function has been read
 }
 
 func (d *decoder) fail(problem string) {
@@ -64,16 +66,19 @@ func (d *decoder) objectNulls(raw []byte, required string, member func(name stri
 		return
 	}
 	missing := strings.Fields(required)
-	m := scan.ObjectOf(raw)
+	m := shell.ObjectOf(raw)
 	for d.err == nil && m.Next() {
-		name := m.Key()
+		name, v := m.Key(), m.Value()
 		d.path = append(d.path, "."+name)
-		member(name, m.Value())
+		d.read = false
+		member(name, v)
+		d.checkUnread(v)
 		d.path = d.path[:len(d.path)-1]
-		if i := slices.Index(missing, name); i >= 0 && !scan.IsNull(m.Value()) {
+		if i := slices.Index(missing, name); i >= 0 && !scan.IsNull(v) {
 			missing = slices.Delete(missing, i, i+1)
 		}
 	}
+	d.read = true
 	switch {
 	case d.err != nil:
 	case m.Err() != nil:
@@ -83,18 +88,57 @@ func (d *decoder) objectNulls(raw []byte, required string, member func(name stri
 	}
 }
 
+// checkUnread checks the syntax of an object or array that nobody walked.
+func (d *decoder) checkUnread(v []byte) {
+	if kind := scan.KindOf(v); d.err != nil || d.read || kind != scan.Object && kind != scan.Array {
+		return
+	}
+	if err := scan.Check(v); err != nil {
+		d.fail(err.Error())
+	}
+}
+
+// peek reads one member, a string of a closed set that tells what the object
+// is.
+func (d *decoder) peek(raw []byte, name string, set ...string) string {
+	if scan.KindOf(raw) != scan.Object {
+		d.want("an object", raw)
+		return ""
+	}
+	var value []byte
+	m := shell.ObjectOf(raw)
+	for m.Next() {
+		if m.Key() == name && !scan.IsNull(m.Value()) {
+			value = m.Value()
+		}
+	}
+	if m.Err() != nil {
+		d.fail(m.Err().Error())
+		return ""
+	}
+	if value == nil {
+		d.fail("member " + name + " is missing")
+		return ""
+	}
+	d.path = append(d.path, "."+name)
+	s := oneOf(d, value, set...)
+	d.path = d.path[:len(d.path)-1]
+	return s
+}
+
 // array calls element for every element.
 func (d *decoder) array(raw []byte, element func(v []byte)) {
 	if scan.KindOf(raw) != scan.Array {
 		d.want("an array", raw)
 		return
 	}
-	a := scan.ArrayOf(raw)
+	a := shell.ArrayOf(raw)
 	for i := 0; d.err == nil && a.Next(); i++ {
 		d.path = append(d.path, "["+strconv.Itoa(i)+"]")
 		element(a.Value())
 		d.path = d.path[:len(d.path)-1]
 	}
+	d.read = true
 	if d.err == nil && a.Err() != nil {
 		d.fail(a.Err().Error())
 	}
@@ -167,4 +211,10 @@ func (d *decoder) boolean(raw []byte) bool {
 }
 
 // opaque keeps a value byte for byte.
-func (d *decoder) opaque(raw []byte) Raw { return Raw(raw) }
+func (d *decoder) opaque(raw []byte) Raw {
+	if err := scan.Check(raw); err != nil {
+		d.fail(err.Error())
+	}
+	d.read = true
+	return Raw(raw)
+}

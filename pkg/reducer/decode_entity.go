@@ -2,12 +2,7 @@ package reducer
 
 // item reads a timeline entry by its kind.
 func (d *decoder) item(raw []byte) Item {
-	kind := ""
-	d.object(raw, "kind", func(name string, v []byte) {
-		if name == "kind" {
-			kind = oneOf(d, v, "turn", "marker", "taskref")
-		}
-	})
+	kind := d.peek(raw, "kind", "turn", "marker", "taskref")
 	if d.err != nil {
 		return Item{}
 	}

@@ -1,38 +1,33 @@
 package reducer
 
-// frame reads a frame: the kind first, then the members of that kind.
+// frame reads a frame: the kind first, then the members that frames of that
+// kind have.
 func (d *decoder) frame(raw []byte) *Frame {
-	f := &Frame{}
-	d.object(raw, "kind frameId", func(name string, v []byte) {
-		switch name {
-		case "kind":
-			f.Kind = oneOf(d, v, FrameText, FrameThinking, FrameTool, FrameNotice)
-		case "frameId":
-			f.FrameID = d.id(v)
-		}
-	})
+	f := &Frame{Kind: FrameKind(d.peek(raw, "kind", string(FrameText), string(FrameThinking), string(FrameTool), string(FrameNotice)))}
 	if d.err != nil {
 		return f
 	}
 	switch f.Kind {
 	case FrameText:
-		d.object(raw, "role text", func(name string, v []byte) { d.textMember(f, name, v) })
+		d.object(raw, "frameId role text", func(name string, v []byte) { d.textMember(f, name, v) })
 	case FrameThinking:
-		d.object(raw, "text", func(name string, v []byte) {
-			if name == "text" || name == "textBlob" {
+		d.object(raw, "frameId text", func(name string, v []byte) {
+			if name == "frameId" || name == "text" || name == "textBlob" {
 				d.textMember(f, name, v)
 			}
 		})
 	case FrameTool:
-		d.object(raw, "toolCallId name state", func(name string, v []byte) { d.toolMember(f, name, v) })
+		d.object(raw, "frameId toolCallId name state", func(name string, v []byte) { d.toolMember(f, name, v) })
 	case FrameNotice:
-		d.object(raw, "level message", func(name string, v []byte) { d.noticeMember(f, name, v) })
+		d.object(raw, "frameId level message", func(name string, v []byte) { d.noticeMember(f, name, v) })
 	}
 	return f
 }
 
 func (d *decoder) textMember(f *Frame, name string, v []byte) {
 	switch name {
+	case "frameId":
+		f.FrameID = d.id(v)
 	case "role":
 		f.Role = oneOf(d, v, RoleAssistant, RoleUser)
 	case "text":
@@ -48,6 +43,8 @@ func (d *decoder) textMember(f *Frame, name string, v []byte) {
 
 func (d *decoder) toolMember(f *Frame, name string, v []byte) {
 	switch name {
+	case "frameId":
+		f.FrameID = d.id(v)
 	case "toolCallId":
 		f.ToolCallID = d.text(v)
 	case "name":
@@ -92,6 +89,8 @@ func (d *decoder) toolLink(f *Frame, name string, v []byte) {
 
 func (d *decoder) noticeMember(f *Frame, name string, v []byte) {
 	switch name {
+	case "frameId":
+		f.FrameID = d.id(v)
 	case "level":
 		f.Level = oneOf(d, v, LevelError, LevelWarning, LevelInfo)
 	case "source":

@@ -104,12 +104,11 @@ func OpKinds() []OpKind {
 }
 
 func (d *decoder) op(raw []byte) Op {
-	var op Op
-	d.object(raw, "op", func(name string, v []byte) {
-		if name == "op" {
-			op.Kind = oneOf(d, v, OpKinds()...)
-		}
-	})
+	kinds := make([]string, 0, 14)
+	for _, k := range OpKinds() {
+		kinds = append(kinds, string(k))
+	}
+	op := Op{Kind: OpKind(d.peek(raw, "op", kinds...))}
 	if d.err != nil {
 		return op
 	}

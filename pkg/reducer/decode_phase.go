@@ -20,13 +20,8 @@ func phaseRequired(kind string) string {
 }
 
 func (d *decoder) phase(raw []byte) *Phase {
-	p := &Phase{}
-	d.object(raw, "kind", func(name string, v []byte) {
-		if name == "kind" {
-			p.Kind = oneOf(d, v, "idle", "running", "streaming", "tool_call", "retrying",
-				"awaiting_approval", "interrupted", "ended")
-		}
-	})
+	p := &Phase{Kind: d.peek(raw, "kind", "idle", "running", "streaming", "tool_call", "retrying",
+		"awaiting_approval", "interrupted", "ended")}
 	if d.err != nil {
 		return p
 	}
