@@ -31,10 +31,10 @@ type agent struct {
 	headSize int
 	saved    time.Time
 
-	// unsaved is the stream sequence of the first record that the saved head
-	// does not hold, 0 when it holds all. While a commit is under way it is of
-	// the first one that the saved head will not hold, and committing that of
-	// the first one the commit holds.
+	// unsaved is the stream sequence of the first record that neither the saved
+	// head nor one under way holds, 0 when there is none: the checkpoint stays
+	// below it. committing is what unsaved was before the commit began, in case
+	// it leaves the head out.
 	unsaved    uint64
 	committing uint64
 	inCommit   bool
@@ -81,15 +81,6 @@ func (a *agent) note(r *eventlog.Record, now time.Time) {
 	a.touched = now
 	a.events++
 	a.bytes += len(r.Data)
-}
-
-// lowest is the stream sequence that the checkpoint must stay below, 0 when
-// the agent does not hold it back.
-func (a *agent) lowest() uint64 {
-	if a.committing > 0 {
-		return a.committing
-	}
-	return a.unsaved
 }
 
 // due tells whether the agent's head is to be saved: something happened, and

@@ -10,6 +10,7 @@ import (
 	"github.com/stenohq/steno/internal/natstest"
 	"github.com/stenohq/steno/internal/projector"
 	"github.com/stenohq/steno/internal/statestore/kvstate"
+	"github.com/stenohq/steno/internal/statestore/memstate"
 	"github.com/stenohq/steno/pkg/events"
 )
 
@@ -47,7 +48,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	}
 	b.ResetTimer()
 	for i := range b.N {
-		w.store, w.members = newWorld(b, 4).store, newWorld(b, 4).members
+		w.store, w.members = memstate.New(), memstate.NewMembers()
 		p := w.start(fmt.Sprint("p", i), projector.Limits{})
 		waitFor(p, last)
 		p.end(b)

@@ -123,6 +123,7 @@ func TestKillsAndFaults(t *testing.T) {
 				if in, _ := w.store.DeliverLate(); in > 0 {
 					t.Errorf("%d late commits were accepted", in)
 				}
+				w.sound()
 				same(t, w.log, w.store, s.sessions)
 				for session, agents := range s.sessions {
 					if r := w.row(session); r.Agents != len(agents) {

@@ -79,6 +79,7 @@ func TestWhenAHeadIsDue(t *testing.T) {
 func (w *world) bytesWritten() *atomic.Int64 {
 	var n atomic.Int64
 	w.store.Observe(func(c statestore.Commit) {
+		w.watch(c)
 		for _, wr := range c.Writes {
 			if strings.HasPrefix(wr.Key, statestore.PrefixHead) {
 				n.Add(int64(len(wr.Value)))
@@ -142,6 +143,7 @@ func TestStateWritten(t *testing.T) {
 				} else {
 					t.Logf("%.2f bytes of heads for a byte of events", float64(got)/float64(size))
 				}
+				w.sound()
 				same(t, w.log, w.store, map[string][]string{"s": {"main"}})
 			})
 		})
@@ -169,6 +171,7 @@ func TestTooLargeHead(t *testing.T) {
 		if got := saved(t, w.store, 0).StreamSeq; got != last {
 			t.Errorf("checkpoint %d, want %d", got, last)
 		}
+		w.sound()
 		// Later steps close the large one.
 		for range 60 {
 			w.publish("s", "main", "turn.step.started", `{}`)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -113,11 +114,44 @@ func TestForeignHead(t *testing.T) {
 		if _, err := w.store.Put(t.Context(), statestore.Write{Key: e.Key, Value: e.Value, Expect: e.Rev}); err != nil {
 			t.Fatal(err)
 		}
+		w.log.SetRangeLag(2) // loading takes a while
 		for range 50 {
 			w.publish("s", "main", "turn.started", `{"prompt":"y"}`)
+			w.publish("s", "other", "turn.started", `{"prompt":"y"}`)
 			time.Sleep(100 * time.Millisecond)
 		}
+		w.log.SetRangeLag(math.MaxUint64)
 		time.Sleep(40 * time.Second)
+		w.sound()
+		same(t, w.log, w.store, map[string][]string{"s": {"main", "other"}})
+		p.end(t)
+	})
+}
+
+// A refold from a replica that lags goes on until it has what is known to
+// exist.
+func TestRefoldFromLaggingReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		p := w.start("a", projector.Limits{})
+		for range 5 {
+			w.publish("s", "main", "turn.started", `{"prompt":"x"}`)
+		}
+		time.Sleep(3 * time.Second)
+		p.end(t)
+		_, e := w.head("s", "main")
+		if _, err := w.store.Put(t.Context(), statestore.Write{Key: e.Key, Value: []byte("?"), Expect: e.Rev}); err != nil {
+			t.Fatal(err)
+		}
+		w.log.SetRangeLag(3)
+		p = w.start("b", projector.Limits{})
+		for range 400 {
+			w.publish("s", "main", "assistant.delta", `{"delta":"x"}`)
+			time.Sleep(20 * time.Millisecond)
+		}
+		w.log.SetRangeLag(math.MaxUint64)
+		time.Sleep(40 * time.Second)
+		w.sound()
 		same(t, w.log, w.store, map[string][]string{"s": {"main"}})
 		p.end(t)
 	})

@@ -63,7 +63,7 @@ func (w *worker) gather(now time.Time, all bool) (*commit, error) {
 		}
 		s.dirty, s.urgent, s.saved = false, false, now
 	}
-	ckpt := w.checkpoint(c)
+	ckpt := w.checkpoint()
 	moved := ckpt != w.ckpt
 	if moved && (all || len(c.groups) > 0 || now.Sub(w.ckptAt) >= w.limits.HeadAge) {
 		c.ckpt = &ckpt
@@ -101,22 +101,15 @@ func (a *agent) begin(now time.Time) {
 	a.saved, a.events, a.bytes, a.urgent, a.rewrite = now, 0, 0, false, false
 }
 
-// checkpoint is how far the slot is saved once c is written.
-func (w *worker) checkpoint(c *commit) slots.Checkpoint {
-	in := make(map[*agent]bool, len(c.agents))
-	for _, a := range c.agents {
-		in[a] = true
-	}
+// checkpoint is how far the slot is saved once the commit under way, which is
+// the only one, has been written whole.
+func (w *worker) checkpoint() slots.Checkpoint {
 	ckpt := w.ckpt
 	ckpt.Stream, ckpt.Created = w.stream.Name, w.stream.Created
 	upTo := w.pos
 	for _, a := range w.agents {
-		low := a.lowest()
-		if in[a] {
-			low = a.unsaved
-		}
-		if low > 0 {
-			upTo = min(upTo, low-1)
+		if a.unsaved > 0 {
+			upTo = min(upTo, a.unsaved-1)
 		}
 	}
 	ckpt.StreamSeq = max(ckpt.StreamSeq, upTo)

@@ -181,7 +181,7 @@ func (w *worker) full() bool {
 	}
 	n := 0
 	for _, a := range w.agents {
-		if a.lowest() > 0 {
+		if a.unsaved > 0 || a.inCommit {
 			n++
 		}
 	}

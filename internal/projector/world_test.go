@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -30,10 +33,79 @@ type world struct {
 	store   *memstate.Store
 	members *memstate.Members
 	n       map[string]int // the publishers' ordinals
+
+	mu       sync.Mutex          // guards all below
+	records  map[string][]uint64 // stream sequences by key of the head
+	heads    map[string]uint64   // what the saved heads hold
+	overtook string
+}
+
+// watch holds every commit that is accepted to what a checkpoint means: there
+// is no record up to it that the saved head of its agent does not hold.
+func (w *world) watch(c statestore.Commit) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wr := range c.Writes {
+		if strings.HasPrefix(wr.Key, statestore.PrefixHead+".") {
+			w.heads[wr.Key] = holds(wr)
+		}
+	}
+	for _, wr := range c.Writes {
+		slot, ok := strings.CutPrefix(wr.Key, "ckpt.projector.")
+		if !ok {
+			continue
+		}
+		ckpt, err := slots.DecodeCheckpoint(wr.Value)
+		if err != nil {
+			w.overtook = err.Error()
+			continue
+		}
+		for key, seqs := range w.records {
+			if !strings.HasPrefix(key, "head."+slot+".") {
+				continue
+			}
+			n, _ := slices.BinarySearch(seqs, ckpt.StreamSeq+1)
+			if n > 0 && seqs[n-1] > w.heads[key] {
+				w.overtook = fmt.Sprintf("checkpoint %d, but %s holds records up to %d only and there is %d", ckpt.StreamSeq, key, w.heads[key], seqs[n-1])
+			}
+		}
+	}
+}
+
+// holds is the stream sequence of the last record in a head.
+func holds(w statestore.Write) uint64 {
+	tokens := strings.Split(w.Key, ".")
+	s, _ := events.ParseSessionToken(tokens[2]) // ids of these tests
+	a, _ := events.ParseAgentToken(tokens[3])
+	if f, err := fold.Decode(s, a, fold.State{Head: w.Value}); err == nil {
+		return f.StreamSeq()
+	}
+	var p struct {
+		Position struct {
+			StreamSeq uint64 `json:"stream_seq"`
+		} `json:"position"`
+	}
+	_ = json.Unmarshal(w.Value, &p) // a deletion or an old version holds nothing
+	return p.Position.StreamSeq
+}
+
+// sound fails when a checkpoint has overtaken a head.
+func (w *world) sound() {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.overtook != "" {
+		w.t.Error(w.overtook)
+	}
 }
 
 func newWorld(t testing.TB, slots int) *world {
-	return &world{t: t, log: memlog.New(slots), store: memstate.New(), members: memstate.NewMembers(), n: map[string]int{}}
+	w := &world{
+		t: t, log: memlog.New(slots), store: memstate.New(), members: memstate.NewMembers(),
+		n: map[string]int{}, records: map[string][]uint64{}, heads: map[string]uint64{},
+	}
+	w.store.Observe(w.watch)
+	return w
 }
 
 // process is a running projector.
@@ -123,6 +195,10 @@ func (w *world) raw(session, agent, data string) uint64 {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	key := headKey(w.log.Slots(), events.SessionID(session), events.AgentID(agent))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.records[key] = append(w.records[key], ack.StreamSeq)
 	return ack.StreamSeq
 }
 
