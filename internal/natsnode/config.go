@@ -15,10 +15,10 @@ import (
 type Durability int
 
 const (
-	// Power: every write is synced before it is acknowledged.
+	// Power syncs every write before it is acknowledged.
 	Power Durability = iota
-	// Process: writes are synced every second. An acknowledged message
-	// survives the end of the process but not of the machine.
+	// Process syncs every second. An acknowledged message survives the end of
+	// the process but not of the machine.
 	Process
 )
 

@@ -17,6 +17,7 @@ import (
 
 // Node is a running server. All methods may be called concurrently.
 type Node struct {
+	dir   string
 	srv   *server.Server
 	lock  *storeLock
 	fatal chan error
@@ -36,7 +37,7 @@ func Start(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{lock: lock, fatal: make(chan error, 1)}
+	n := &Node{dir: cfg.StoreDir, lock: lock, fatal: make(chan error, 1)}
 	if err := n.start(cfg, opts); err != nil {
 		return nil, errors.Join(err, n.Stop())
 	}
@@ -134,9 +135,11 @@ type bridge struct {
 func (b *bridge) Noticef(format string, v ...any) {
 	b.log.Debug("nats", "text", fmt.Sprintf(format, v...))
 }
+
 func (b *bridge) Warnf(format string, v ...any) {
 	b.log.Warn("nats", "text", fmt.Sprintf(format, v...))
 }
+
 func (b *bridge) Errorf(format string, v ...any) {
 	b.log.Error("nats", "text", fmt.Sprintf(format, v...))
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stenohq/steno/internal/natsnode"
+	"github.com/stenohq/steno/internal/natsnode/topology"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -86,7 +87,7 @@ func TestListenNoneHasNoSocket(t *testing.T) {
 }
 
 func TestPortInUseIsAnErrorNotAnExit(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener in a test
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +175,16 @@ func TestMappingInsertsTheSlot(t *testing.T) {
 		if m.Subject != want {
 			t.Errorf("session %q is stored under %s, want %s", session, m.Subject, want)
 		}
+	}
+}
+
+func TestPlanFitsTheDisk(t *testing.T) {
+	p, err := start(t, natsnode.Config{}).Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.EventBytes < 256<<20 || p.EventBytes > topology.DefaultEventBytes || p.Slots != topology.Embedded().Slots {
+		t.Errorf("plan %+v", p)
 	}
 }
 

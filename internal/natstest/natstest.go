@@ -107,7 +107,8 @@ func (n *Node) URL() string { return n.url }
 // Connect opens a connection of its own, closed when the test ends.
 func (n *Node) Connect(opts ...nats.Option) *nats.Conn {
 	n.t.Helper()
-	all := append([]nats.Option{nats.InProcessServer(n), nats.MaxReconnects(-1), nats.ReconnectWait(10 * time.Millisecond)}, opts...)
+	all := append([]nats.Option{nats.InProcessServer(n), nats.ReconnectWait(10 * time.Millisecond)}, reconnecting()...)
+	all = append(all, opts...)
 	nc, err := nats.Connect("", all...)
 	check(n.t, err)
 	n.t.Cleanup(nc.Close)
@@ -129,14 +130,18 @@ func (n *Node) Stop() {
 	check(n.t, n.node.Stop())
 }
 
-// Start starts the server after Stop.
+// Start starts the server after Stop, and waits until the shared connection is
+// back.
 func (n *Node) Start() {
 	n.t.Helper()
 	node, err := natsnode.Start(n.cfg)
 	check(n.t, err)
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.node = node
+	n.mu.Unlock()
+	if n.nc != nil {
+		awaitConn(n.t, n.nc)
+	}
 }
 
 // Restart stops and starts the server on the same port and store.
@@ -144,6 +149,27 @@ func (n *Node) Restart() {
 	n.t.Helper()
 	n.Stop()
 	n.Start()
+}
+
+// reconnecting are the options of a connection that outlives its server.
+func reconnecting() []nats.Option {
+	quiet := func(*nats.Conn, *nats.Subscription, error) {} // broken connections are what tests are about
+	return []nats.Option{nats.MaxReconnects(-1), nats.ReconnectJitter(0, 0), nats.ErrorHandler(quiet)}
+}
+
+// awaitConn waits until nc talks to a server. A request sent before that would
+// be lost with the old connection.
+func awaitConn(t testing.TB, nc *nats.Conn) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_, err := nc.RTT()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the connection does not come back: %v", err)
+		}
+	}
 }
 
 func check(t testing.TB, err error) {

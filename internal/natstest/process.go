@@ -113,14 +113,16 @@ func (p *Process) URL() string { return p.url }
 // Connect opens a connection of its own, closed when the test ends.
 func (p *Process) Connect(opts ...nats.Option) *nats.Conn {
 	p.t.Helper()
-	all := append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(20 * time.Millisecond), nats.ReconnectJitter(0, 0)}, opts...)
+	all := append([]nats.Option{nats.ReconnectWait(20 * time.Millisecond)}, reconnecting()...)
+	all = append(all, opts...)
 	nc, err := nats.Connect(p.url, all...)
 	check(p.t, err)
 	p.t.Cleanup(nc.Close)
 	return nc
 }
 
-// Start starts the server after Kill, and waits until it listens.
+// Start starts the server after Kill, and waits until it listens and the
+// shared connection is back.
 func (p *Process) Start() {
 	p.t.Helper()
 	exe, err := os.Executable()
@@ -138,6 +140,9 @@ func (p *Process) Start() {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	check(p.t, err)
 	p.url = strings.TrimSpace(line)
+	if p.nc != nil {
+		awaitConn(p.t, p.nc)
+	}
 }
 
 // Kill ends the server with SIGKILL and waits until it is gone. It may have

@@ -59,13 +59,14 @@ func parseAck(m *nats.Msg) (uint64, error) {
 
 // forGood says whether sending the same message again is in vain.
 func forGood(e *jetstream.APIError) bool {
-	switch e.ErrorCode {
+	switch int(e.ErrorCode) {
 	case codeTooLarge, codeHeaderTooLarge:
 		return true
 	case codeStoreFailed:
 		return strings.Contains(e.Description, "message too large")
+	default:
+		return false
 	}
-	return false
 }
 
 // quickAck reads the usual form, {"stream":"…","seq":N…}, without a parser: it

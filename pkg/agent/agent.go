@@ -83,7 +83,7 @@ func Label(key, value string) Option { return func(o *options) { o.labels[key] =
 // Logger is where a connection reports trouble, slog.Default by default.
 func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
-// OutboxBytes bounds each outbox of a connection.
+// OutboxBytes bounds what waits in each publisher or sender of a connection.
 func OutboxBytes(n int) Option { return func(o *options) { o.outboxBytes = n } }
 
 // NATS adds options to the connection: credentials, TLS.

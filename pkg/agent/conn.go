@@ -37,6 +37,9 @@ func Dial(url string, opts ...Option) (*Conn, error) {
 		// What was not written when the connection broke is sent again by
 		// the outbox, in its order.
 		nats.ReconnectBufSize(-1),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			o.logger.Debug("NATS reports an error", "error", err) // the outbox says what it means
+		}),
 	}, o.nats...)
 	nc, err := nats.Connect(url, all...)
 	if err != nil {

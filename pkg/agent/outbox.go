@@ -26,7 +26,7 @@ type outbox struct {
 	session events.SessionID
 	agent   events.AgentID
 	subject string
-	limit   int // bytes
+	budget  *budget
 
 	// before, when set, is called by the goroutine before anything is sent.
 	before func(context.Context)
@@ -36,14 +36,14 @@ type outbox struct {
 	status chan nats.Status
 	kick   chan struct{} // room for one: the goroutine should look again
 	cancel context.CancelFunc
+	ended  chan struct{} // closed by close
 	done   chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex // guards everything below
 	w       *window
 	stalled bool // the goroutine waits for acknowledgements to go on sending
 	waiters []waiter
-	room    chan struct{} // closed when there is room again; nil while nobody waits
-	lastErr error         // why the current pass began; nil when all goes well
+	lastErr error // why the current pass began; nil when all goes well
 	closed  bool
 }
 
@@ -52,12 +52,12 @@ type waiter struct {
 	done chan struct{}
 }
 
-func newOutbox(c *Conn, s events.SessionID, a events.AgentID) (*outbox, error) {
+func newOutbox(c *Conn, s events.SessionID, a events.AgentID, b *budget) (*outbox, error) {
 	o := &outbox{
 		nc: c.nc, log: c.log.With("session_id", string(s), "agent_id", string(a)),
-		session: s, agent: a, subject: events.PublishSubject(s, a), limit: c.outboxBytes,
+		session: s, agent: a, subject: events.PublishSubject(s, a), budget: b,
 		prefix: c.nc.NewInbox() + ".",
-		kick:   make(chan struct{}, 1), done: make(chan struct{}),
+		kick:   make(chan struct{}, 1), ended: make(chan struct{}), done: make(chan struct{}),
 		w: newWindow(),
 	}
 	var err error
@@ -68,16 +68,17 @@ func newOutbox(c *Conn, s events.SessionID, a events.AgentID) (*outbox, error) {
 	return o, nil
 }
 
-// start lets the goroutine run until close.
+// start lets the goroutine run until close, not until ctx ends.
 func (o *outbox) start(ctx context.Context) {
-	ctx, o.cancel = context.WithCancel(ctx)
+	ctx, o.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(o.done)
 		o.run(ctx)
 	}()
 }
 
-// close ends sending at once. What is not acknowledged is dropped.
+// close ends sending at once. What is not acknowledged is dropped. Its budget
+// ends with it: nobody may take the room.
 func (o *outbox) close() {
 	o.mu.Lock()
 	o.closed = true
@@ -85,7 +86,6 @@ func (o *outbox) close() {
 		close(w.done)
 	}
 	o.waiters = nil
-	o.release()
 	o.mu.Unlock()
 	o.end()
 }
@@ -103,6 +103,7 @@ func (o *outbox) closeIdle() bool {
 }
 
 func (o *outbox) end() {
+	close(o.ended)
 	o.cancel()
 	<-o.done
 	_ = o.sub.Unsubscribe() // fails only on a closed connection
@@ -130,7 +131,8 @@ func (o *outbox) put(ctx context.Context, encode func() (entry, error), added fu
 		if err != nil {
 			return err
 		}
-		if o.w.bytes == 0 || o.w.bytes+e.size() <= o.limit {
+		room, ok := o.budget.take(e.size())
+		if ok {
 			o.w.push(e)
 			added()
 			if !o.stalled {
@@ -138,32 +140,12 @@ func (o *outbox) put(ctx context.Context, encode func() (entry, error), added fu
 			}
 			return nil
 		}
-		if err := o.waitForRoom(ctx); err != nil {
+		o.mu.Unlock()
+		err = o.budget.wait(ctx, room, o.ended)
+		o.mu.Lock()
+		if err != nil {
 			return err
 		}
-	}
-}
-
-// waitForRoom is called with the lock held and returns with it.
-func (o *outbox) waitForRoom(ctx context.Context) error {
-	if o.room == nil {
-		o.room = make(chan struct{})
-	}
-	room := o.room
-	o.mu.Unlock()
-	defer o.mu.Lock()
-	select {
-	case <-room:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w (%d bytes): %w", ErrFull, o.limit, context.Cause(ctx))
-	}
-}
-
-func (o *outbox) release() {
-	if o.room != nil {
-		close(o.room)
-		o.room = nil
 	}
 }
 
@@ -328,7 +310,8 @@ func parseReply(token string) (pass, index uint64, ok bool) {
 func (o *outbox) stored(pass, index, seq uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	before := o.w.low
+	before, bytes := o.w.low, o.w.bytes
+	defer func() { o.budget.give(bytes - o.w.bytes) }()
 	if !o.w.ack(pass, index, seq) {
 		o.fail(time.Now(), errors.New("events were stored out of order"))
 		return
@@ -350,9 +333,6 @@ func (o *outbox) advanced() {
 	if o.stalled && (o.w.next == o.w.low || (o.w.next-o.w.low <= windowEvents/2 && o.w.flying <= windowBytes/2)) {
 		o.stalled = false
 		o.wakeUp()
-	}
-	if o.room != nil && o.w.bytes <= o.limit/2 {
-		o.release()
 	}
 	kept := o.waiters[:0]
 	for _, w := range o.waiters {
@@ -383,6 +363,8 @@ func (o *outbox) refused(pass, index uint64, err error) {
 	if pass != o.w.pass || index < o.w.low || index >= o.w.next {
 		return
 	}
+	bytes := o.w.bytes
+	defer func() { o.budget.give(bytes - o.w.bytes) }()
 	skipped, serr := skip(o.w.at(index).data, err.Error())
 	if serr != nil {
 		o.fail(time.Now(), errors.Join(err, serr))

@@ -62,7 +62,7 @@ func (c *Conn) Publisher(ctx context.Context, opts ...Option) (*Publisher, error
 	if _, err := events.ParseAgentID(string(o.agent)); err != nil {
 		return nil, fmt.Errorf("publisher: %w", err)
 	}
-	out, err := newOutbox(c, o.session, o.agent)
+	out, err := newOutbox(c, o.session, o.agent, &budget{limit: c.outboxBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (c *Conn) Publisher(ctx context.Context, opts ...Option) (*Publisher, error
 	}
 	p.run = id.String()
 	out.before = p.meet
-	out.start(p.base)
+	out.start(ctx)
 	out.log.Info("publishing without a spool: events that are not stored yet are lost when the process ends", "run_id", p.run)
 	return p, p.begin(ctx, o)
 }

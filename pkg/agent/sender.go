@@ -25,8 +25,9 @@ const maxOutboxes = 64
 // in order; they go out as a Publisher's do. All methods may be called
 // concurrently.
 type Sender struct {
-	conn *Conn
-	base context.Context
+	conn   *Conn
+	base   context.Context
+	budget *budget // of all logs together
 
 	mu     sync.Mutex // guards the rest
 	random io.Reader
@@ -42,7 +43,7 @@ type logKey struct {
 // Sender returns a new sender. ctx gives values, not its end; Close ends it.
 func (c *Conn) Sender(ctx context.Context) *Sender {
 	return &Sender{
-		conn: c, base: context.WithoutCancel(ctx),
+		conn: c, base: context.WithoutCancel(ctx), budget: &budget{limit: c.outboxBytes},
 		random: bufio.NewReaderSize(rand.Reader, 1024), logs: make(map[logKey]*outbox),
 	}
 }
@@ -52,7 +53,7 @@ func (s *Sender) Run(ctx context.Context, session events.SessionID, agent events
 	return s.conn.Run(ctx, session, agent, run)
 }
 
-// Publish takes an event as it is. It waits for room in the log's outbox only;
+// Publish takes an event as it is. It waits for room in the sender's outbox only;
 // Flush tells when events are stored. An event with n that no reader would
 // accept (above 1 MiB, invalid) is replaced by steno.skipped, which ErrSkipped
 // tells; one without n is not taken. An event without n needs no id: it gets one. Publish keeps no
@@ -124,7 +125,7 @@ func (s *Sender) outbox(key logKey) (*outbox, error) {
 		return out, nil
 	}
 	s.retire()
-	out, err := newOutbox(s.conn, key.session, key.agent)
+	out, err := newOutbox(s.conn, key.session, key.agent, s.budget)
 	if err != nil {
 		return nil, err
 	}

@@ -149,6 +149,42 @@ func TestSenderRefuses(t *testing.T) {
 	}
 }
 
+// The logs of a sender share one bound, and Close lets go of who waits.
+func TestSenderIsBoundedAsAWhole(t *testing.T) {
+	n := natstest.StartNode(t)
+	n.Stop()
+	c, err := agent.Dial(n.URL(), quiet, agent.OutboxBytes(32<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Sender(t.Context())
+	publish := func(ctx context.Context, i int) error {
+		ev := ready("s", fmt.Sprintf("a%d", i), "r", 1)
+		ev.Payload = []byte(`{"a":"` + strings.Repeat("x", 10<<10) + `"}`)
+		return s.Publish(ctx, ev)
+	}
+	for i := range 3 {
+		if err := publish(limited(t, 10*time.Second), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := publish(limited(t, 10*time.Millisecond), 3); !errors.Is(err, agent.ErrFull) {
+		t.Errorf("a fourth log: %v, want ErrFull", err)
+	}
+	waiting := make(chan error, 1)
+	go func() { waiting <- publish(t.Context(), 4) }()
+	if err := s.Close(limited(t, 10*time.Millisecond)); err == nil || !strings.Contains(err.Error(), "1 events of s/a0 are not stored") {
+		t.Errorf("close: %v", err)
+	}
+	if err := <-waiting; !errors.Is(err, agent.ErrClosed) {
+		t.Errorf("publish that waited: %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	n.Start()
+}
+
 func TestRunPosition(t *testing.T) {
 	n := natstest.StartNode(t)
 	serve(t, n, answers{current: "r0"})

@@ -40,6 +40,7 @@ func Run(t *testing.T, h Harness) {
 		"TailReadsAllInOrder":        testTail,
 		"TailStartsBehind":           testTailAfter,
 		"TailHonoursMax":             testTailMax,
+		"LargeRecords":               testLarge,
 		"TailEndsWithContextOrClose": testTailEnds,
 		"TailReportsPending":         testPending,
 		"LiveChainsBySubject":        testLive,
@@ -267,6 +268,40 @@ func testTailMax(t *testing.T, h Harness) {
 	}
 }
 
+// More large records than a reader's buffers hold, with small ones between.
+func testLarge(t *testing.T, h Harness) {
+	l := h.New(t)
+	large := strings.Repeat("x", 900<<10)
+	const n = 40
+	for i := range n {
+		data := fmt.Sprint(i)
+		if i%2 == 0 {
+			data += large
+		}
+		add(t, l, "s", "main", data)
+	}
+	ranged, err := l.Range(deadline(t), "s", "main", 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for how, recs := range map[string][]eventlog.Record{
+		"tail": collect(t, open(t, l, events.SessionID("s").Slot(16), 0), n), "range": ranged,
+	} {
+		if len(recs) != n {
+			t.Fatalf("%s: %d records, want %d", how, len(recs), n)
+		}
+		for i, r := range recs {
+			want := len(fmt.Sprint(i))
+			if i%2 == 0 {
+				want += len(large)
+			}
+			if len(r.Data) != want || !strings.HasPrefix(string(r.Data), fmt.Sprint(i)) {
+				t.Fatalf("%s: record %d has %d bytes", how, i, len(r.Data))
+			}
+		}
+	}
+}
+
 func testTailEnds(t *testing.T, h Harness) {
 	l := h.New(t)
 	ends(t, open(t, l, 3, 0))
@@ -368,8 +403,15 @@ func testRange(t *testing.T, h Harness) {
 		limit, want int
 		first       int
 	}{
-		{0, n + 10, n, 0}, {0, n, n, 0}, {0, 10, 10, 0}, {0, 1000, 1000, 0}, {0, 1001, 1001, 0},
-		{seqs[9], 5, 5, 10}, {seqs[n-3], 10, 2, n - 2}, {seqs[n-1], 10, 0, 0}, {seqs[n-1] + 1000, 10, 0, 0},
+		{0, n + 10, n, 0},
+		{0, n, n, 0},
+		{0, 10, 10, 0},
+		{0, 1000, 1000, 0},
+		{0, 1001, 1001, 0},
+		{seqs[9], 5, 5, 10},
+		{seqs[n-3], 10, 2, n - 2},
+		{seqs[n-1], 10, 0, 0},
+		{seqs[n-1] + 1000, 10, 0, 0},
 	} {
 		recs, err := l.Range(ctx, "s", "main", c.after, c.limit)
 		if err != nil || len(recs) != c.want {

@@ -43,8 +43,9 @@ func (e *MismatchError) Error() string {
 var notCompared = []string{"description", "metadata", "placement", "first_seq"}
 
 // compare lists how an existing stream differs. All settings are compared by
-// their JSON, so one that a later server adds is seen as well.
-func compare(is, want jetstream.StreamConfig, anyLimit bool) ([]Difference, error) {
+// their JSON, so one that a later server adds is seen as well. Where a byte
+// limit is wanted any limit will do: how much space there is changes.
+func compare(is, want jetstream.StreamConfig) ([]Difference, error) {
 	have, err := settings(is)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func compare(is, want jetstream.StreamConfig, anyLimit bool) ([]Difference, erro
 		if slices.Contains(notCompared, k) || bytes.Equal(have[k], need[k]) {
 			continue
 		}
-		if k == "max_bytes" && anyLimit && is.MaxBytes > 0 {
+		if k == "max_bytes" && want.MaxBytes > 0 && is.MaxBytes > 0 {
 			continue
 		}
 		diffs = append(diffs, Difference{Object: "stream " + want.Name, Setting: k, Is: show(have[k]), Want: show(need[k])})

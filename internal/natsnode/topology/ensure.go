@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrAbsent: the state bucket or its topology record does not exist.
+// ErrAbsent says that the state bucket or its topology record does not exist.
 var ErrAbsent = errors.New("no Steno topology here")
 
 // Topology is the record under Key: which slots there are and where. The id
@@ -65,8 +65,7 @@ func survey(ctx context.Context, js jetstream.JetStream, p Plan, create bool) ([
 		if is == nil {
 			continue
 		}
-		anyLimit := p.EventBytes == 0 && slices.Contains(p.streamNames(), want.Name)
-		d, err := compare(*is, want, anyLimit)
+		d, err := compare(*is, want)
 		if err != nil {
 			return nil, err
 		}

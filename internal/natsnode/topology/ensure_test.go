@@ -120,8 +120,7 @@ func TestEnsureNamesWhatDiffers(t *testing.T) {
 func TestEnsureRefusesOtherSlots(t *testing.T) {
 	n := natstest.StartNode(t, natstest.NoListen())
 	_, err := topology.Ensure(t.Context(), n.JS(), topology.Plan{Slots: 32, Streams: 2, Replicas: 1})
-	var mismatch *topology.MismatchError
-	if !errors.As(err, &mismatch) {
+	if _, ok := errors.AsType[*topology.MismatchError](err); !ok {
 		t.Fatalf("got %v, want a MismatchError", err)
 	}
 	if _, err := n.JS().Stream(t.Context(), "STENO_EVENTS_1"); !errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -41,8 +41,8 @@ type Plan struct {
 	Slots    int
 	Streams  int
 	Replicas int
-	// EventBytes limits each event stream. 0: DefaultEventBytes at creation,
-	// and any limit is accepted of an existing stream.
+	// EventBytes limits each event stream that is created; 0 means
+	// DefaultEventBytes. Of an existing stream any limit is accepted.
 	EventBytes int64
 }
 
