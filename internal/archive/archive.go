@@ -10,7 +10,7 @@ import (
 	"github.com/stenohq/steno/pkg/events"
 )
 
-// ErrNotFound: the archive holds nothing of that agent.
+// ErrNotFound says that the archive holds nothing of that agent.
 var ErrNotFound = errors.New("not in the archive")
 
 // Kind says what a line is.

@@ -16,10 +16,8 @@ import (
 	"github.com/stenohq/steno/internal/archive"
 	"github.com/stenohq/steno/internal/archive/wirelog"
 	"github.com/stenohq/steno/internal/archive/wirelog/crashfs"
-	"github.com/stenohq/steno/internal/eventlog"
 	"github.com/stenohq/steno/internal/eventlog/memlog"
 	"github.com/stenohq/steno/internal/recorder"
-	"github.com/stenohq/steno/internal/slots"
 	"github.com/stenohq/steno/internal/statestore"
 	"github.com/stenohq/steno/internal/statestore/memstate"
 	"github.com/stenohq/steno/pkg/events"
@@ -36,7 +34,6 @@ type world struct {
 	fs      *crashfs.FS
 	proc    *process
 	rnd     *rand.Rand
-	faults  int // percent of store operations that fail
 }
 
 // tester is what *testing.T and *rapid.T share.
@@ -367,8 +364,5 @@ func (w *world) step(t *rapid.T, n *int) {
 	}
 	time.Sleep(time.Duration(rapid.IntRange(0, 4000).Draw(t, "ms")) * time.Millisecond)
 }
-
-var _ eventlog.Log = (*memlog.Log)(nil)
-var _ slots.Timing
 
 func (w *world) ctx() context.Context { return context.Background() }

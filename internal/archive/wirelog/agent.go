@@ -87,7 +87,7 @@ func (a *Agent) Dirty() bool { return len(a.buf) > 0 || len(a.syncDirs) > 0 }
 // Buffered is the number of bytes that wait for a Commit.
 func (a *Agent) Buffered() int { return len(a.buf) }
 
-// DiffersError: line Seq, which was written but never committed, is not what
+// DiffersError says that line Seq, which was written but never committed, is not what
 // the stream holds. Open the agent again with Distrust = Seq.
 type DiffersError struct {
 	File string

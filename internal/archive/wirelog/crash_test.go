@@ -111,7 +111,8 @@ func (m *machine) record() error {
 		msgs := m.truth.msgs[a]
 		var distrust uint64
 		for {
-			ag, err := m.open[a], error(nil)
+			var err error
+			ag := m.open[a]
 			if ag == nil {
 				if ag, err = m.agent(a, distrust); err != nil {
 					return err

@@ -220,7 +220,7 @@ func TestDamage(t *testing.T) {
 					}
 				}
 				again := fsys.Bytes(mainFile)
-				_, second := reopen(t, fsys, ptr(ag.Mark()), src, msgs)
+				_, second := reopen(t, fsys, new(ag.Mark()), src, msgs)
 				if second != (wirelog.Repair{}) || !bytes.Equal(again, fsys.Bytes(mainFile)) {
 					t.Errorf("a second repair: %+v", second)
 				}
@@ -228,8 +228,6 @@ func TestDamage(t *testing.T) {
 		})
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // h is the hash in a line.
 func h(b []byte, line int) []byte {

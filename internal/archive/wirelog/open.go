@@ -121,9 +121,8 @@ func (o *opener) finished() (*ending, error) {
 		return nil, err
 	}
 	defer r.Close()
-	var broken *damage
 	*o.before, err = check(r, nil)
-	if !errors.As(err, &broken) {
+	if _, broken := errors.AsType[*damage](err); !broken {
 		return o.before, err
 	}
 	a := o.anchor()

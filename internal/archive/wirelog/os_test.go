@@ -357,7 +357,7 @@ func TestReaderErrors(t *testing.T) {
 	// The file is still open here, so its size is not looked at again; a new
 	// opening finds what was done to it.
 	if _, _, err := d.Open(t.Context(), wirelog.OpenRequest{
-		Session: session, Agent: main0, Epoch: epoch, Stream: stream, Anchor: ptr(ag.Mark()),
+		Session: session, Agent: main0, Epoch: epoch, Stream: stream, Anchor: new(ag.Mark()),
 	}); err != nil {
 		t.Error(err)
 	}
