@@ -157,3 +157,15 @@ func BenchmarkPage(b *testing.B) {
 		b.SetBytes(int64(len(p.AppendJSON(nil))))
 	}
 }
+
+// BenchmarkUTF16Len measures ASCII and text that is not.
+func BenchmarkUTF16Len(b *testing.B) {
+	for name, s := range map[string]string{"ascii": strings.Repeat("plain text ", 1000), "mixed": strings.Repeat("gemischt äöü 日本 😀 ", 500)} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(s)))
+			for b.Loop() {
+				UTF16Len(s)
+			}
+		})
+	}
+}
