@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"errors"
+
 	"github.com/stenohq/steno/pkg/admit"
 	"github.com/stenohq/steno/pkg/internal/facts"
 	"github.com/stenohq/steno/pkg/memory"
@@ -90,19 +92,25 @@ func (d *derived) encode(s *State) {
 }
 
 // decodeDerived continues from the derived states. Without them the Agent
-// folds the tree alone.
-func (a *Agent) decodeDerived(s State) bool {
+// folds the tree alone. The error wraps ErrVersion or ErrCorrupt.
+func (a *Agent) decodeDerived(s State) error {
 	if a.deriving.off || len(s.Resume) == 0 && len(s.Memory) == 0 {
-		return true
+		return nil
 	}
 	r, err := resume.Decode(a.resumeOptions(), s.Resume)
+	if errors.Is(err, resume.ErrVersion) {
+		return ErrVersion
+	}
 	if err != nil || r.LastSeq() != a.seq {
-		return false
+		return ErrCorrupt
 	}
 	m, err := memory.Decode(s.Memory)
+	if errors.Is(err, memory.ErrVersion) {
+		return ErrVersion
+	}
 	if err != nil {
-		return false
+		return ErrCorrupt
 	}
 	a.derived = &derived{resume: r, memory: m}
-	return true
+	return nil
 }

@@ -31,7 +31,7 @@ func (a *Agent) Encode() State {
 		dst = binary.AppendUvarint(dst, u)
 	}
 	dst = binary.AppendVarint(dst, a.first)
-	dst = binary.AppendVarint(dst, a.last)
+	dst = binary.AppendVarint(dst, a.last.millis())
 	dst = appendText(dst, a.lost.markerID)
 	dst = binary.AppendUvarint(dst, uint64(len(a.unknown)))
 	for _, h := range a.unknown {
@@ -69,8 +69,11 @@ func Decode(session events.SessionID, agent events.AgentID, s State, opts ...Opt
 	for _, opt := range opts {
 		opt(a)
 	}
-	if !a.decode(&r) || !a.decodeDerived(s) {
+	if !a.decode(&r) {
 		return nil, fmt.Errorf("state of agent %s of session %s: %w", agent, session, ErrCorrupt)
+	}
+	if err := a.decodeDerived(s); err != nil {
+		return nil, fmt.Errorf("resume state and memory of agent %s of session %s: %w", agent, session, err)
 	}
 	return a, nil
 }
@@ -83,7 +86,7 @@ func (a *Agent) decode(r *stateReader) bool {
 	for _, u := range [...]*uint64{&a.seq, &a.streamSeq, &a.events, &a.lost.from, &a.lost.to} {
 		*u = r.uvarint()
 	}
-	a.first, a.last = r.varint(), r.varint()
+	a.first, a.last.storedAt = r.varint(), r.varint()
 	a.lost.markerID = r.text()
 	n := r.uvarint()
 	if n > maxUnknown {

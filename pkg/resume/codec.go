@@ -58,7 +58,6 @@ func (f *Fold) walk(w *codec.Walker) {
 	w.Uint(&f.lastEnd)
 	codec.String(w, &f.checkpoint)
 	codec.String(w, &f.summary)
-	w.Bool(&f.hasCheckpoint)
 	codec.String(w, &f.terminal)
 	codec.String(w, &f.transition)
 	codec.String(w, &f.details)

@@ -56,7 +56,6 @@ type Fold struct {
 	lastMessage, lastEnd uint64 // seq, in the current run
 	checkpoint           reducer.Raw
 	summary              string
-	hasCheckpoint        bool
 	retained             int // index of the first message the last checkpoint kept
 	terminal             reducer.Raw
 	transition           string
@@ -232,6 +231,9 @@ func (f *Fold) put(one *facts.Fact) {
 	f.size -= m.size()
 	m.fill(one)
 	f.size += m.size()
+	if one.Over {
+		f.dropThrough(m)
+	}
 	if !one.Live {
 		m.seq, m.eventID, m.run = one.Seq, strings.Clone(one.EventID), strings.Clone(one.Run)
 		f.spoke(one.Run, one.Seq)
@@ -278,6 +280,17 @@ func (f *Fold) bound() {
 	f.drop(n)
 }
 
+// dropThrough drops a message that is longer than the bound with all before
+// it: what is left begins behind it.
+func (f *Fold) dropThrough(m *message) {
+	f.dropped++
+	n := slices.Index(f.messages, m) + 1
+	for _, o := range f.messages[:n] {
+		f.size -= o.size()
+	}
+	f.drop(n)
+}
+
 func (f *Fold) drop(n int) {
 	for _, m := range f.messages[:n] {
 		delete(f.places, m.stepKey)
@@ -303,7 +316,7 @@ func (f *Fold) undo(turn int) {
 // compact takes a checkpoint in, and lets go of what stands before the place
 // it retained.
 func (f *Fold) compact(one *facts.Fact) {
-	f.checkpoint, f.summary, f.hasCheckpoint = clone(one.Content), strings.Clone(one.Text), true
+	f.checkpoint, f.summary = clone(one.Content), strings.Clone(one.Text)
 	f.retained = f.retainedIndex(one)
 	if one.Runtime != "" {
 		f.merge(one.Runtime)

@@ -17,6 +17,12 @@ func (r *Reader) Walk(w *codec.Walker) {
 		}
 		(*s).walk(w)
 	})
+	if w.Reading() {
+		r.size = 0
+		for _, s := range r.steps {
+			r.size += s.size
+		}
+	}
 	codec.List(w, &r.turns, func(t **turn) {
 		if w.Reading() {
 			*t = new(turn)
@@ -45,7 +51,7 @@ func (s *step) walk(w *codec.Walker) {
 	w.Int(&s.ordinal)
 	w.Uint(&s.seq)
 	codec.String(w, &s.eventID)
-	for _, b := range []*bool{&s.begun, &s.ended, &s.fact, &s.final, &s.changed} {
+	for _, b := range []*bool{&s.begun, &s.ended, &s.fact, &s.final, &s.changed, &s.over} {
 		w.Bool(b)
 	}
 	w.Int(&s.size)

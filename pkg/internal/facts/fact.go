@@ -72,6 +72,7 @@ type Fact struct {
 	Calls     []MessageCall
 	Recovered bool
 	Live      bool // read out of the live family
+	Over      bool // a live step's message that is longer than a history may be
 	Source    string
 	Action    string
 

@@ -23,6 +23,7 @@ type step struct {
 	fact    bool // a message fact said what it holds
 	final   bool
 	changed bool // since its message was reported
+	over    bool // it is longer than a history may be, and not kept
 	size    int
 	frames  []*frame
 }
@@ -88,8 +89,9 @@ func (r *Reader) open(key string) *step {
 
 // forget drops the oldest step, an ended one where there is one.
 func (r *Reader) forget() {
-	i := slices.IndexFunc(r.steps, func(s *step) bool { return s.ended })
-	r.steps = slices.Delete(r.steps, max(i, 0), max(i, 0)+1)
+	i := max(0, slices.IndexFunc(r.steps, func(s *step) bool { return s.ended }))
+	r.size -= r.steps[i].size
+	r.steps = slices.Delete(r.steps, i, i+1)
 }
 
 func (r *Reader) putStep(h *reducer.Step) {
@@ -136,7 +138,9 @@ func (r *Reader) putFrame(op *reducer.Op) {
 		if !content(r.in.Event.Type) || s != nil && s.fact {
 			return
 		}
-		s = r.open(op.StepID)
+		if s = r.open(op.StepID); s.over {
+			return
+		}
 		one = &frame{id: f.FrameID, kind: f.Kind}
 		s.frames = append(s.frames, one)
 		r.begin(s)
@@ -145,8 +149,8 @@ func (r *Reader) putFrame(op *reducer.Op) {
 		r.putCall(s, one, f)
 		return
 	}
-	if string(one.text) != f.Text {
-		s.size += len(f.Text) - len(one.text)
+	if string(one.text) != f.Text && !s.over {
+		r.resize(s, len(f.Text)-len(one.text))
 		one.text = append(one.text[:0], f.Text...)
 		s.changed = true
 		r.bound(s)
@@ -174,10 +178,10 @@ func (r *Reader) putCall(s *step, one *frame, f *reducer.Frame) {
 		r.add(Withdrawn).CallID = f.ToolCallID
 		return
 	}
-	if one.callID == f.ToolCallID && one.name == f.Name && one.input == f.Input && string(one.text) == f.InputText.V {
+	if s.over || one.callID == f.ToolCallID && one.name == f.Name && one.input == f.Input && string(one.text) == f.InputText.V {
 		return
 	}
-	s.size += len(f.InputText.V) + len(f.Input) - len(one.text) - len(one.input)
+	r.resize(s, len(f.InputText.V)+len(f.Input)-len(one.text)-len(one.input))
 	one.callID, one.name, one.input = f.ToolCallID, f.Name, f.Input
 	one.text = append(one.text[:0], f.InputText.V...)
 	s.changed = true
@@ -189,35 +193,48 @@ func (r *Reader) grow(op *reducer.Op) {
 		return
 	}
 	s := r.find(op.Target.StepID)
-	if s == nil || s.fact {
+	if s == nil || s.fact || s.over {
 		return
 	}
 	if f := s.frame(op.Target.FrameID); f != nil {
 		f.text = append(f.text, op.Text...)
-		s.size += len(op.Text)
+		r.resize(s, len(op.Text))
 		s.changed = true
 		r.settle = r.settle || s.ended
 		r.bound(s)
 	}
 }
 
-// bound drops the text of a step that is too long to be kept; the step stays
-// larger than any history.
+// resize counts what a step's content takes.
+func (r *Reader) resize(s *step, by int) {
+	s.size += by
+	r.size += by
+}
+
+// bound gives up the content of a step that is longer than a history may be,
+// and, where several are open, of the oldest when all of them are far longer.
 func (r *Reader) bound(s *step) {
 	limit := r.Limit
 	if limit == 0 {
 		limit = defaultLimit
 	}
-	if s.size <= 2*limit {
-		return
+	if s.size > limit {
+		r.giveUp(s)
 	}
-	kept := 0
-	for _, f := range s.frames {
-		room := max(0, limit+1-kept)
-		f.text = f.text[:min(len(f.text), room)]
-		kept += len(f.text)
+	for _, o := range r.steps {
+		if r.size <= 4*limit {
+			return
+		}
+		if o.size > 0 {
+			r.giveUp(o)
+		}
 	}
-	s.size = kept
+}
+
+func (r *Reader) giveUp(s *step) {
+	r.resize(s, -s.size)
+	s.over, s.changed, r.settle = true, true, true
+	s.frames = nil
 }
 
 func (s *step) frame(id string) *frame {
@@ -294,7 +311,12 @@ func (s *step) hasCalls() bool {
 
 // undo forgets what was taken back.
 func (r *Reader) undo(from int) {
-	r.steps = slices.DeleteFunc(r.steps, func(s *step) bool { return s.turn >= from })
+	r.steps = slices.DeleteFunc(r.steps, func(s *step) bool {
+		if s.turn >= from {
+			r.size -= s.size
+		}
+		return s.turn >= from
+	})
 	r.turns = slices.DeleteFunc(r.turns, func(t *turn) bool { return t.ordinal >= from })
 	r.add(Undone).Turn = from
 }
@@ -320,7 +342,8 @@ func (r *Reader) finish() {
 			}
 		}
 		if i < len(r.steps)-1 {
-			s.fact, s.frames, s.size = true, nil, 0
+			r.resize(s, -s.size)
+			s.fact, s.frames = true, nil
 		}
 	}
 }
@@ -344,6 +367,7 @@ func (s *step) message() Fact {
 		}
 	}
 	if text == "" && thoughts == "" && len(f.Calls) == 0 {
+		f.Over = s.over
 		return f
 	}
 	f.Content = quote(text)

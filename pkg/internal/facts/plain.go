@@ -61,7 +61,8 @@ func (r *Reader) factMessage(ev *events.Event) {
 	f.StepKey = r.messageStep()
 	if f.StepKey != "" {
 		s := r.open(f.StepKey)
-		s.fact, s.frames, s.size = true, nil, 0
+		r.resize(s, -s.size)
+		s.fact, s.frames = true, nil
 	}
 }
 

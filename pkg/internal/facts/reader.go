@@ -14,20 +14,21 @@ const (
 	maxTurns     = 64      // turns whose numbers are kept
 	maxPending   = 1000    // interactions and withheld calls
 	maxName      = 4096    // bytes of the ids of an interaction
-	defaultLimit = 1 << 19 // bytes of a step's text
+	defaultLimit = 1 << 19 // bytes of a step's content
 )
 
 // Reader turns inputs into facts. The zero value, with Limit set, is that of
 // an empty log.
 type Reader struct {
-	// Limit bounds the text kept of one step, in bytes; 0 is 512 KiB. What is
-	// longer than a history may be is not kept.
+	// Limit bounds the content of a step that is kept, in bytes; 0 is 512 KiB.
+	// What is longer than a history may be makes no message.
 	Limit int
 
 	run       string
 	executing bool // the current run uses tool.call.executing
 	step      int  // the current one
 	steps     []*step
+	size      int     // bytes of their content
 	turns     []*turn // by ordinal
 	nextTurn  int
 	pending   []pending
