@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,13 +15,14 @@ import (
 	"github.com/stenohq/steno/internal/importer"
 )
 
-// How often files are looked at: those that grew lately, those that did not,
-// and directories for new ones.
+// How often files are looked at where the system tells nothing: those that grew
+// lately, those that did not, and directories for new ones.
 const (
 	busyLook   = 40 * time.Millisecond
 	idleLook   = time.Second
-	idleAfter  = 10 * time.Minute
+	idleAfter  = 10 * time.Second
 	newFileGap = time.Second
+	soonGap    = 100 * time.Millisecond // when a notice says that there may be one
 )
 
 func followCommand(cli.IO) *cobra.Command {
@@ -55,7 +57,10 @@ func (o *importOptions) follow(ctx context.Context, paths []string, stdout, stde
 	defer func() { err = errors.Join(err, closeWithin(ctx, end)) }()
 	log.wait = 0 // a gateway that is away will come back
 	planner.Runs = log
-	f := &follower{planner: planner, log: log, paths: paths, stdout: stdout, told: make(map[string]string)}
+	f := &follower{
+		planner: planner, log: log, paths: paths, stdout: stdout, notices: newNotices(),
+		byPath: make(map[string]*followed), told: make(map[string]string),
+	}
 	defer f.close()
 	return f.run(ctx)
 }
@@ -66,7 +71,9 @@ type follower struct {
 	log     *sink
 	paths   []string
 	stdout  io.Writer
+	notices *notices
 	files   []*followed
+	byPath  map[string]*followed
 	told    map[string]string // path: what was said last about it
 }
 
@@ -87,13 +94,17 @@ func (f *follower) run(ctx context.Context) error {
 	tick := time.NewTicker(busyLook)
 	defer tick.Stop()
 	var searched time.Time
+	gap := newFileGap
+	for _, path := range f.paths {
+		f.notices.watch(path)
+	}
 	for {
 		now := time.Now()
-		if now.Sub(searched) >= newFileGap {
+		if now.Sub(searched) >= gap {
 			if err := f.search(ctx, now); err != nil {
 				return ended(ctx, err)
 			}
-			searched = now
+			searched, gap = now, newFileGap
 		}
 		for _, file := range f.files {
 			if now.Before(file.look) {
@@ -107,6 +118,12 @@ func (f *follower) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case path := <-f.notices.changed():
+			if file := f.byPath[path]; file != nil {
+				file.look = time.Time{}
+			} else {
+				gap = soonGap
+			}
 		}
 	}
 }
@@ -140,10 +157,13 @@ func (f *follower) search(ctx context.Context, now time.Time) error {
 			f.say(job.Path, "cannot follow: "+err.Error())
 			continue
 		}
-		f.files = append(f.files, &followed{
+		file := &followed{
 			job: job, tail: importer.NewTail(job.Path), grew: now,
 			stream: importer.NewStream(job.Format, job.Source), feed: importer.NewFeed(f.log),
-		})
+		}
+		f.files = append(f.files, file)
+		f.byPath[filepath.Clean(job.Path)] = file
+		f.notices.watch(filepath.Dir(job.Path))
 		f.say(job.Path, fmt.Sprintf("following as session %s", job.Published()))
 	}
 	return nil
@@ -215,6 +235,7 @@ func (f *follower) findings(file *followed) {
 }
 
 func (f *follower) close() {
+	f.notices.close()
 	for _, file := range f.files {
 		file.tail.Close()
 	}

@@ -150,26 +150,16 @@ func (im *imports) file(ctx context.Context, job *importer.Job) error {
 	defer f.Close()
 	stream := importer.NewStream(job.Format, job.Source)
 	feed := importer.NewFeed(im.log)
-	buf := make([]byte, 256<<10)
-	for {
-		n, readErr := f.Read(buf)
-		_, _ = stream.Write(buf[:n]) // never fails
-		list := stream.Events()
-		if err := feed.Send(ctx, list); err != nil {
-			return fmt.Errorf("%s: %w", job.Path, err)
-		}
-		im.progress.add(0, len(list))
-		if errors.Is(readErr, io.EOF) {
-			break
-		}
-		if readErr != nil {
-			im.failed(job.Path, readErr)
-			return nil
-		}
+	readErr, err := im.send(ctx, f, stream, feed)
+	if err == nil {
+		err = im.log.sender.Flush(ctx) // stored before it is reported
 	}
-	// Stored before it is reported.
-	if err := im.log.sender.Flush(ctx); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: %w", job.Path, err)
+	}
+	if readErr != nil {
+		im.failed(job.Path, readErr)
+		return nil
 	}
 	im.progress.add(1, 0)
 	r := result{Report: stream.Report(), Into: job.Source.PublishAs, Added: feed.Added, Known: feed.Known}
@@ -180,6 +170,26 @@ func (im *imports) file(ctx context.Context, job *importer.Job) error {
 		r.Error = fmt.Sprintf("the log holds %d events beyond the end of the file: was it cut?", n)
 	}
 	return im.report(r)
+}
+
+// send publishes what is in a file. An error of the file is the file's alone.
+func (im *imports) send(ctx context.Context, f io.Reader, stream *importer.Stream, feed *importer.Feed) (readErr, err error) {
+	buf := make([]byte, 256<<10)
+	for {
+		n, readErr := f.Read(buf)
+		_, _ = stream.Write(buf[:n]) // never fails
+		list := stream.Events()
+		if err := feed.Send(ctx, list); err != nil {
+			return nil, err
+		}
+		im.progress.add(0, len(list))
+		if errors.Is(readErr, io.EOF) {
+			return nil, nil
+		}
+		if readErr != nil {
+			return readErr, nil
+		}
+	}
 }
 
 func (im *imports) report(r result) error {
