@@ -18,7 +18,8 @@ type Agent struct {
 
 	seq, streamSeq uint64
 	events         uint64 // admitted
-	first, last    int64  // times of admitted events, Unix ms; 0 before the first
+	first          int64  // time of the first admitted event, Unix ms; 0 before it
+	last           lastTime
 	unknown        []uint64
 	lost           lostRange
 

@@ -3,6 +3,7 @@ package fold_test
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stenohq/steno/pkg/fold"
@@ -19,7 +20,7 @@ func deltaRecord(n int, text string) []byte {
 // it, and the number of its next event.
 func openTurn(b *testing.B, turns int) (*fold.Agent, int) {
 	b.Helper()
-	a := fold.New("s-1", "main")
+	a := fold.New("s-1", "main", fold.TreeOnly())
 	n := 0
 	add := func(typ, payload string) {
 		n++
@@ -68,6 +69,81 @@ func BenchmarkDelta(b *testing.B) {
 			b.ReportMetric(1e6, "target_events/s")
 		})
 	}
+}
+
+// BenchmarkRefold folds a session of 1,000,000 events from bytes in memory;
+// target ≤ 1 s, one operation here.
+func BenchmarkRefold(b *testing.B) {
+	log := make([][]byte, 0, 1_000_000)
+	add := func(typ, payload string) {
+		log = append(log, []byte(ev(typ, payload, `"run_id":"r"`, `"n":`+strconv.Itoa(len(log)+1), `"timestamp":"2026-01-01T00:00:00.000Z"`)))
+	}
+	for len(log) < cap(log)-150 {
+		add("turn.started", `{"prompt":"look into it"}`)
+		for range 3 {
+			add("turn.step.started", `{}`)
+			for range 12 {
+				add("thinking.delta", `{"delta":"some thoughts "}`)
+			}
+			for range 24 {
+				add("assistant.delta", `{"delta":"some words of it "}`)
+			}
+			add("tool.call.started", `{"toolCallId":"c`+strconv.Itoa(len(log))+`","name":"Bash","args":{"command":"ls -la /tmp"}}`)
+			add("tool.result", `{"toolCallId":"c`+strconv.Itoa(len(log)-1)+`","output":"total 0\n-rw-r--r-- 1 a a 0 file"}`)
+			add("turn.step.completed", `{"usage":{"inputOther":100,"output":20,"inputCacheRead":30,"inputCacheCreation":4},"model":"m"}`)
+		}
+		add("turn.ended", `{"reason":"completed"}`)
+	}
+	bytes := 0
+	for _, line := range log {
+		bytes += len(line)
+	}
+	b.SetBytes(int64(bytes))
+	b.ReportAllocs()
+	for b.Loop() {
+		a := fold.New("s-1", "main", fold.TreeOnly())
+		for i, data := range log {
+			a.Step(fold.Record{Seq: uint64(i + 1), StoredAt: epoch, Data: data})
+		}
+	}
+	b.ReportMetric(float64(len(log)*b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(1e6, "target_events/s")
+}
+
+// BenchmarkState encodes and decodes the state of a session that keeps as much
+// as a fold keeps; target for a page from a head ≤ 10 ms.
+func BenchmarkState(b *testing.B) {
+	a := fold.New("s-1", "main", fold.TreeOnly())
+	for i := range 2000 {
+		n := uint64(i + 1)
+		line := ev("tool.call.started", `{"toolCallId":"c`+strconv.Itoa(i)+`","name":"Bash","args":{"command":"ls"}}`)
+		switch i % 4 {
+		case 0:
+			line = ev("turn.started", `{"prompt":"go"}`)
+		case 2:
+			line = ev("tool.result", `{"toolCallId":"c`+strconv.Itoa(i-1)+`","output":"`+strings.Repeat("some output ", 15_000)+`"}`)
+		case 3:
+			line = ev("turn.ended", `{"reason":"completed"}`)
+		}
+		a.Step(fold.Record{Seq: n, StoredAt: epoch, Data: []byte(line)})
+	}
+	s := a.Encode()
+	b.Run("encode", func(b *testing.B) {
+		b.SetBytes(int64(len(s.Head)))
+		for b.Loop() {
+			a.Encode()
+		}
+	})
+	b.Run("decode+page", func(b *testing.B) {
+		b.SetBytes(int64(len(s.Head)))
+		for b.Loop() {
+			again, err := fold.Decode("s-1", "main", s, fold.TreeOnly())
+			if err != nil {
+				b.Fatal(err)
+			}
+			again.Snapshot(20).AppendJSON(nil)
+		}
+	})
 }
 
 func replaceTurn(data []byte) []byte {

@@ -37,7 +37,7 @@ func (a *Agent) Info() Info {
 		FirstPrompt: s.FirstPrompt, Labels: a.labels(), Source: "sdk",
 		Events: a.events, Turns: s.Turns, Open: s.RunningTurns > 0, Pending: s.Pending, RunningTool: s.RunningTools,
 		InputTokens: s.InputTokens, OutputTokens: s.OutputTokens, CachedTokens: s.CachedTokens, Cost: s.Cost,
-		First: a.first, Last: a.last, Disposed: d.DisposedAt != "",
+		First: a.first, Last: a.last.millis(), Disposed: d.DisposedAt != "",
 	}
 	if last := a.tree.LastTurn(); last != nil {
 		info.Failed = last.State == reducer.TurnFailed

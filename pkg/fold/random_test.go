@@ -167,6 +167,9 @@ func TestRandomLogs(t *testing.T) {
 // checkKept compares what the fold keeps with what a reader has.
 func checkKept(t tester, kept, have *reducer.Snapshot) {
 	t.Helper()
+	if snapJSON(kept) == snapJSON(have) {
+		return
+	}
 	if a, b := trimTo(t, kept, kept), trimTo(t, have, kept); a != b {
 		i := 0
 		for i < len(a) && i < len(b) && a[i] == b[i] {

@@ -44,7 +44,7 @@ func (a *Agent) fold(rec Record, b *Batch) {
 	case events.Read(rec.Data, a.session, a.agent, &a.ev) != nil:
 		a.foldInvalid(rec.Data)
 	default:
-		d = a.foldEvent(b)
+		d = a.foldEvent(b, rec.StoredAt)
 		admitted = d.Outcome == admit.Admitted
 	}
 	b.Ops = a.tree.End()
@@ -54,11 +54,11 @@ func (a *Agent) fold(rec Record, b *Batch) {
 	a.ev = events.Event{}
 }
 
-func (a *Agent) foldEvent(b *Batch) admit.Decision {
+func (a *Agent) foldEvent(b *Batch, storedAt int64) admit.Decision {
 	ev := &a.ev
 	d := a.admit.Admit(b.Seq, ev)
 	if d.Outcome == admit.Admitted && !d.Late {
-		a.count(b)
+		a.count(storedAt)
 		if d.NewRun || d.NewSource {
 			a.tree.NewRun(ev, d.Former == "")
 		}
@@ -75,12 +75,38 @@ func (a *Agent) foldEvent(b *Batch) admit.Decision {
 }
 
 // count keeps the number and times of admitted events.
-func (a *Agent) count(b *Batch) {
+func (a *Agent) count(storedAt int64) {
 	a.events++
-	a.last = a.tree.Stamp(&a.ev)
+	a.last.set(a.ev.Timestamp, storedAt)
 	if a.events == 1 {
-		a.first = a.last
+		a.first = a.last.millis()
 	}
+}
+
+// lastTime is the time of the newest admitted event. It is read far less often
+// than it is set, so it is kept as it was written.
+type lastTime struct {
+	text     [40]byte
+	n        int
+	storedAt int64
+}
+
+func (l *lastTime) set(timestamp string, storedAt int64) {
+	l.storedAt = storedAt
+	l.n = 0
+	if len(timestamp) <= len(l.text) {
+		l.n = copy(l.text[:], timestamp)
+	} else if ms, ok := events.ParseTime(timestamp); ok {
+		l.storedAt = ms
+	}
+}
+
+// millis returns the time in Unix milliseconds.
+func (l *lastTime) millis() int64 {
+	if ms, ok := events.ParseTime(string(l.text[:l.n])); ok {
+		return ms
+	}
+	return l.storedAt
 }
 
 // maxUnknown bounds the unknown types that are remembered.

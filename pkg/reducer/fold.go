@@ -74,6 +74,7 @@ func (f *Fold) End() []Op {
 	f.settle()
 	ops := f.foldBatch.end()
 	f.ev = nil
+	clear(f.scratch[:cap(f.scratch)])
 	return ops
 }
 
@@ -92,15 +93,6 @@ func (f *Fold) Recover(eventType string) []Op {
 	ops := f.foldBatch.end()
 	f.ev = nil
 	return ops
-}
-
-// Stamp returns the time of an event in Unix milliseconds, else the time it
-// was stored.
-func (f *Fold) Stamp(ev *events.Event) int64 {
-	if ms, ok := ev.Time(); ok {
-		return ms
-	}
-	return f.storedAt
 }
 
 type foldFunc func(*Fold, *foldPayload)

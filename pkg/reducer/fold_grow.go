@@ -9,6 +9,9 @@ import (
 // maxText is where a text or thinking frame is full, in bytes.
 const maxText = 1 << 20
 
+// minText is the first size of a buffer for streamed text.
+const minText = 256
+
 // foldText is a text that grows at its end. What it returns are parts of one
 // buffer that is only ever written behind them.
 type foldText struct {
@@ -30,7 +33,7 @@ func (t *foldText) add(chunk string) string {
 	start := t.sb.Len()
 	if start+len(chunk) > t.sb.Cap() {
 		// Twice as much each time: the text is copied twice in all.
-		t.sb.Grow(max(len(chunk), min(start, maxText-start)))
+		t.sb.Grow(max(len(chunk), min(max(start, minText), maxText-start)))
 	}
 	t.sb.WriteString(chunk)
 	t.units += UTF16Len(chunk)

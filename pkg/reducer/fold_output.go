@@ -54,7 +54,9 @@ func (f *Fold) growTask(e *foldEntity, chunk string) {
 	chunk = e.text.add(chunk)
 	e.total += UTF16Len(chunk)
 	e.growing = true
-	if e.trim() {
+	if e.trim() || e.task.State != taskRunning {
+		// Nothing will re-send an ended task: readers without appends get it
+		// whole.
 		f.putTask(e, e.nowTask(), nil)
 		return
 	}

@@ -72,9 +72,19 @@ func (f *Fold) toolCallDelta(p *foldPayload) {
 	if changed {
 		f.putFrame(fr, h)
 	}
-	if part, ok := scan.Unquote(p.value("argumentsPart")); ok {
-		f.grow(fr, fr.text.take(part))
+	part, _ := scan.Unquote(p.value("argumentsPart"))
+	if part = fr.text.take(part); part == "" {
+		return
 	}
+	if fr.head.State == ToolRunning {
+		f.grow(fr, part)
+		return
+	}
+	// Nothing will re-send an ended call, so readers without appends get it
+	// whole.
+	fr.text.add(part)
+	fr.growing = true
+	f.putFrame(fr, fr.now())
 }
 
 // toolCallStarted folds tool.call.started.
