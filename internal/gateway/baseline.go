@@ -21,7 +21,7 @@ type cachedReset struct {
 const freshReset = 64
 
 // baseline is a reset at a variant's grade, of the newest turns and of a
-// watermark not below atLeast.
+// watermark not below atLeast, as far as the log reaches.
 func (f *feed) baseline(v variant, turns int, atLeast uint64) message {
 	f.mu.Lock()
 	seq := f.fold.Seq()

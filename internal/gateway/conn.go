@@ -31,6 +31,7 @@ type conn struct {
 	dirty   []puller
 	out     [][]byte // control frames, at most maxControl
 	inputs  bool     // capability append_input
+	left    bool     // has watched sessions that it no longer watches
 	list    *listWatch
 	room    sync.Cond
 	closed  bool

@@ -180,12 +180,12 @@ func (c *conn) attach(id events.SessionID) (*watch, *problem) {
 	if err != nil {
 		return nil, asProblem(err)
 	}
-	w = newWatch(s, nil)
-	w.notify = func() { c.enqueue(w) }
-	s.attach(w)
 	c.mu.Lock()
+	w = newWatch(s, nil, c.left)
+	w.notify = func() { c.enqueue(w) }
 	c.watches[id] = w
 	c.mu.Unlock()
+	s.attach(w)
 	return w, nil
 }
 
@@ -212,6 +212,7 @@ func (c *conn) unsubscribe(f *protocol.Control) *problem {
 	if w.drop(un.AgentIDs, done) {
 		c.mu.Lock()
 		delete(c.watches, id)
+		c.left = true
 		c.mu.Unlock()
 		w.s.detach(w)
 		c.g.hub.release(w.s)

@@ -43,7 +43,12 @@ type source struct {
 	archive  archive.Reader // or nil
 	topology string
 	limits   Limits
+	refolds  chan struct{} // holds a place for each refold that may run
 }
+
+// maxRefolds is how many logs are folded from their start at the same time;
+// more would only slow down the live ones.
+const maxRefolds = 2
 
 // rangeLimit is how many records one read of the log asks for.
 const rangeLimit = 1000
@@ -89,6 +94,12 @@ func (f *feed) place(agent *fold.Agent) {
 // the fold by returning false. A fold that ends before upTo, which is known to
 // be stored, was read from a replica that lags: an error.
 func (f *feed) refold(ctx context.Context, upTo uint64, each func(*fold.Agent, fold.Batch) bool, opts ...fold.Option) (*fold.Agent, error) {
+	select {
+	case f.src.refolds <- struct{}{}:
+		defer func() { <-f.src.refolds }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	agent := fold.New(f.session, f.agent, opts...)
 	for rec, err := range f.records(ctx, 0) {
 		if err != nil {

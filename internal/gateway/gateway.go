@@ -57,6 +57,7 @@ type Gateway struct {
 
 	mu          sync.Mutex // guards what follows
 	life        context.Context
+	unwell      error // what the log said when it was asked last
 	ending      bool
 	connections int            // WebSockets and event streams
 	guests      sync.WaitGroup // the same
@@ -74,7 +75,7 @@ func New(cfg Config) *Gateway {
 	}
 	src := &source{
 		log: cfg.Log, state: cfg.State, archive: cfg.Archive,
-		topology: cfg.TopologyID, limits: cfg.Limits,
+		topology: cfg.TopologyID, limits: cfg.Limits, refolds: make(chan struct{}, maxRefolds),
 	}
 	g := &Gateway{cfg: cfg, log: log, hub: newHub(src, log), index: newIndex(cfg.State, log), routes: routes()}
 	g.histories.keep = cfg.Limits.HistoryTimeout
@@ -88,7 +89,8 @@ func (g *Gateway) Handler() http.Handler { return g }
 // Queries answers what runtimes and importers ask.
 func (g *Gateway) Queries() *Queries { return g.queries }
 
-// Ready is nil while Run is running and the session index has been read.
+// Ready is nil while Run is running, the session index has been read, and the
+// log answers.
 func (g *Gateway) Ready() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,7 +102,22 @@ func (g *Gateway) Ready() error {
 	case !g.index.caught.Load():
 		return errors.New("the session list has not been read yet")
 	}
-	return nil
+	return g.unwell
+}
+
+// pulse asks the log every now and then whether it answers, until ctx ends.
+func (g *Gateway) pulse(ctx context.Context) {
+	for sleep(ctx, g.cfg.Limits.IdleCheck) == nil {
+		ask, cancel := context.WithTimeout(ctx, g.cfg.Limits.CatchUp)
+		_, err := g.cfg.Log.Bounds(ask, 0)
+		cancel()
+		if err != nil {
+			err = fmt.Errorf("the event log does not answer: %w", err)
+		}
+		g.mu.Lock()
+		g.unwell = err
+		g.mu.Unlock()
+	}
 }
 
 // Run watches the session index, serves the listener and keeps the hub until
@@ -116,6 +133,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	parts.Go(func() { g.hub.run(work) })
 	parts.Go(func() { g.index.run(work) })
 	parts.Go(func() { g.histories.expire(work) })
+	parts.Go(func() { g.pulse(work) })
 	g.mu.Lock()
 	g.life = life
 	g.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -18,6 +19,9 @@ import (
 	"github.com/stenohq/steno/pkg/events"
 	"github.com/stenohq/steno/pkg/events/scan"
 )
+
+// bodyTime is how long a client may take to send its body.
+const bodyTime = time.Minute
 
 // The results of one event.
 const (
@@ -72,6 +76,8 @@ func (c *call) ingest() *problem {
 
 func (c *call) readBody() ([]byte, *problem) {
 	limit := c.g.cfg.Limits.BodyBytes
+	rc := http.NewResponseController(c.w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // a server without deadlines has none to set
 	var in io.Reader = http.MaxBytesReader(c.w, c.r.Body, limit)
 	switch enc := c.r.Header.Get("Content-Encoding"); enc {
 	case "", "identity":

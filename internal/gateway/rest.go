@@ -39,7 +39,15 @@ func (c *call) json(v any) *problem {
 	return c.body(body)
 }
 
+// patience gives the client another while to take what is written next; one
+// that takes nothing is let go.
+func (c *call) patience() {
+	rc := http.NewResponseController(c.w)
+	_ = rc.SetWriteDeadline(time.Now().Add(c.g.cfg.Limits.SlowClient)) // a writer without deadlines has none to set
+}
+
 func (c *call) body(body []byte) *problem {
+	c.patience()
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.Header().Set("Cache-Control", "no-store")
 	_, _ = c.w.Write(body) // the client may have gone

@@ -43,7 +43,7 @@ func newRig(t *testing.T, change func(*rig)) *rig {
 	t.Helper()
 	r := &rig{t: t, log: memlog.New(16), state: memstate.New()}
 	r.limits = Limits{
-		Heartbeat: 200 * time.Millisecond, Watermark: 20 * time.Millisecond,
+		Heartbeat: 3 * time.Second, Watermark: 20 * time.Millisecond,
 		IdleCheck: 20 * time.Millisecond, Grace: 200 * time.Millisecond, Drain: 2 * time.Second,
 	}
 	if change != nil {

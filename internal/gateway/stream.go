@@ -31,7 +31,7 @@ func (c *call) stream() *problem {
 	}
 	defer c.g.hub.release(s)
 	signal := make(chan struct{}, 1)
-	w := newWatch(s, func() { trySignal(signal) })
+	w := newWatch(s, func() { trySignal(signal) }, false)
 	w.set(req, func() {})
 	s.attach(w)
 	defer s.detach(w)

@@ -25,6 +25,7 @@ type watch struct {
 	epoch   string // the since cursors belong to; "" when not given
 	cursors map[events.AgentID]*cursor
 	order   []*cursor
+	again   bool   // the client may hold state of agents without a cursor
 	version uint64 // of the view that cursors were made from
 	roster  uint64 // newest roster change told
 }
@@ -37,10 +38,13 @@ type cursor struct {
 	told     uint64 // seq of the last message sent: the client's watermark
 	baseline bool   // a reset or replay comes before anything else
 	since    *uint64
+	floor    uint64 // no reset below it
 }
 
-func newWatch(s *session, notify func()) *watch {
-	return &watch{s: s, notify: notify, cursors: map[events.AgentID]*cursor{}}
+// newWatch makes a watch of nothing. again tells that the client may have
+// watched the session before.
+func newWatch(s *session, notify func(), again bool) *watch {
+	return &watch{s: s, notify: notify, cursors: map[events.AgentID]*cursor{}, again: again}
 }
 
 func (w *watch) wake() { w.notify() }
@@ -68,6 +72,7 @@ func (w *watch) set(r request, told func()) {
 		switch {
 		case g == grade.Off:
 			delete(w.cursors, a)
+			w.again = true
 		case g > c.v.grade():
 			c.baseline, c.since = true, nil
 		}
@@ -90,6 +95,7 @@ func (w *watch) drop(agents []string, told func()) (empty bool) {
 	for a := range w.cursors {
 		if w.spec.Of(string(a)) == grade.Off {
 			delete(w.cursors, a)
+			w.again = true
 		}
 	}
 	w.version = 0
@@ -150,7 +156,11 @@ func (w *watch) follow(v *view) {
 		if g == grade.Off || w.cursors[f.agent] != nil {
 			continue
 		}
-		w.cursors[f.agent] = &cursor{feed: f, v: variantOf(g, w.inputs), baseline: true, since: w.sinceOf(f.agent)}
+		c := &cursor{feed: f, v: variantOf(g, w.inputs), baseline: true, since: w.sinceOf(f.agent)}
+		if w.again {
+			c.floor, _ = f.position()
+		}
+		w.cursors[f.agent] = c
 	}
 	w.order = w.order[:0]
 	for _, c := range w.cursors {
@@ -189,9 +199,10 @@ func (w *watch) begin(ctx context.Context, dst []message, c *cursor) []message {
 			c.baseline, c.since, c.seq, c.told = false, nil, since, since
 			return dst
 		}
+		c.floor = max(c.floor, since)
 	}
-	m := c.feed.baseline(c.v, w.window, c.told)
-	c.baseline, c.since, c.seq, c.told = false, nil, m.seq, m.seq
+	m := c.feed.baseline(c.v, w.window, max(c.floor, c.told))
+	c.baseline, c.since, c.floor, c.seq, c.told = false, nil, 0, m.seq, m.seq
 	return append(dst, m)
 }
 

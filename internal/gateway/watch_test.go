@@ -3,7 +3,9 @@ package gateway
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stenohq/steno/internal/eventlog"
 	"github.com/stenohq/steno/internal/eventlog/memlog"
@@ -60,6 +62,71 @@ func watchersEqualTheFold(t *testing.T, seed uint64) {
 			c.reaches(a, want.Seq())
 			if got, want := c.state(a), wantState(want, c.grade); got != want {
 				t.Errorf("watcher %d of %s at %s holds\n%s\nthe fold\n%s", i, a, c.grade, got, want)
+			}
+		}
+	}
+}
+
+// Clients that change their minds while events flow are told no batch twice,
+// none too few, and end with the fold's state.
+func TestChurn(t *testing.T) {
+	r := newRig(t, func(r *rig) { r.limits.RingBytes = 64 << 10 })
+	lossy := rand.New(rand.NewPCG(9, 9))
+	r.log.SetFaults(memlog.Faults{Live: func(eventlog.Record) bool { return lossy.IntN(10) == 0 }})
+	fill(r, "s", "main", 20)
+	stop := make(chan struct{})
+	var publishing sync.WaitGroup
+	for i, a := range []string{"main", "sub"} {
+		w := &writer{r: r, rnd: rand.New(rand.NewPCG(5, uint64(i))), s: "s", a: a, turn: 100, call: 1000}
+		publishing.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					w.end()
+					return
+				default:
+					w.next()
+				}
+				if n%10 == 0 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+	}
+	var clients []*client
+	var churning sync.WaitGroup
+	for i := range 6 {
+		c := r.dial(protocol.CapabilityAppendInput)
+		clients = append(clients, c)
+		rnd := rand.New(rand.NewPCG(6, uint64(i)))
+		churning.Go(func() {
+			for range 25 {
+				spec := grade.Spec{}
+				for _, a := range []string{"*", "main"} {
+					if rnd.IntN(3) > 0 {
+						spec[a] = grade.Grade(rnd.IntN(4))
+					}
+				}
+				c.watch("s", spec, nil, "")
+				if rnd.IntN(5) == 0 {
+					un := protocol.Unsubscribe{SessionID: "s"}
+					c.send(protocol.TypeUnsubscribe, un.AppendJSON(nil))
+				}
+				time.Sleep(time.Duration(rnd.IntN(10)) * time.Millisecond)
+			}
+			c.watch("s", grade.Spec{"*": grade.Turn}, nil, "")
+			c.watch("s", grade.Spec{"*": grade.Delta}, nil, "")
+		})
+	}
+	churning.Wait()
+	close(stop)
+	publishing.Wait()
+	for _, a := range []string{"main", "sub"} {
+		want := r.folded("s", a)
+		for i, c := range clients {
+			c.reaches(a, want.Seq())
+			if got, want := c.state(a), wantState(want, grade.Delta); got != want {
+				t.Errorf("client %d holds of %s\n%s\nthe fold\n%s", i, a, got, want)
 			}
 		}
 	}

@@ -42,6 +42,9 @@ func (c *call) wire() *problem {
 			started = true
 			c.ndjson()
 		}
+		if out.Available() < 4<<10 {
+			c.patience()
+		}
 		line = append(appendWireLine(line[:0], &rec, c.session, agent), '\n')
 		if _, err := out.Write(line); err != nil {
 			return nil // the client has gone
@@ -50,6 +53,7 @@ func (c *call) wire() *problem {
 	if !started {
 		c.ndjson()
 	}
+	c.patience()
 	_ = out.Flush()
 	return nil
 }
