@@ -312,8 +312,9 @@ func (o *outbox) stored(pass, index, seq uint64) {
 	defer o.mu.Unlock()
 	before, bytes := o.w.low, o.w.bytes
 	defer func() { o.budget.give(bytes - o.w.bytes) }()
-	if !o.w.ack(pass, index, seq) {
-		o.fail(time.Now(), errors.New("events were stored out of order"))
+	now := time.Now()
+	if !o.w.ack(now, pass, index, seq) {
+		o.fail(now, errors.New("events were stored out of order"))
 		return
 	}
 	if o.w.low == before {

@@ -38,6 +38,7 @@ type window struct {
 	low     uint64 // index of the lowest event that does not count as stored
 	next    uint64 // index of the next event to send; low <= next
 	pass    uint64
+	moved   time.Time // when low rose last
 	alone   bool      // only the lowest may be on its way
 	retry   time.Time // when alone: not before
 	lastSeq uint64    // stream sequence of the last event with n that counted
@@ -101,7 +102,7 @@ func (w *window) open(now time.Time) bool {
 func (w *window) wake() time.Time {
 	switch {
 	case w.next > w.low:
-		return w.at(w.low).sent.Add(ackTimeout)
+		return w.deadline()
 	case w.alone && w.next < w.end():
 		return w.retry
 	default:
@@ -111,13 +112,24 @@ func (w *window) wake() time.Time {
 
 // expired says whether the lowest event has waited too long.
 func (w *window) expired(now time.Time) bool {
-	return w.next > w.low && !now.Before(w.at(w.low).sent.Add(ackTimeout))
+	return w.next > w.low && !now.Before(w.deadline())
+}
+
+// deadline is when the lowest event on its way expires: after it was sent, and
+// after the one before it was acknowledged, since a slow server takes its time
+// for each of a full window.
+func (w *window) deadline() time.Time {
+	since := w.at(w.low).sent
+	if w.moved.After(since) {
+		since = w.moved
+	}
+	return since.Add(ackTimeout)
 }
 
 // ack takes the acknowledgement of event i as sent in a pass. It returns
 // false when that shows that events were stored out of order, which is a
 // failure.
-func (w *window) ack(pass, i, seq uint64) bool {
+func (w *window) ack(now time.Time, pass, i, seq uint64) bool {
 	if i < w.low || i >= w.end() || w.at(i).sent.IsZero() {
 		return true
 	}
@@ -125,7 +137,7 @@ func (w *window) ack(pass, i, seq uint64) bool {
 		// A late one of a former pass counts for the lowest event only;
 		// everything after it is sent again anyway.
 		if e := w.at(i); i == w.low && (!e.counted || seq > w.lastSeq) {
-			w.advance(seq)
+			w.advance(now, seq)
 		}
 		return true
 	}
@@ -139,13 +151,14 @@ func (w *window) ack(pass, i, seq uint64) bool {
 		if e.counted && e.acked <= w.lastSeq && !w.alone {
 			return false
 		}
-		w.advance(e.acked)
+		w.advance(now, e.acked)
 	}
 	return true
 }
 
 // advance counts the lowest event as stored.
-func (w *window) advance(seq uint64) {
+func (w *window) advance(now time.Time, seq uint64) {
+	w.moved = now
 	e := w.queue.pop()
 	w.bytes -= e.size()
 	if e.counted {

@@ -69,7 +69,7 @@ func (x *wire) deliver(i int, loseAck bool) {
 func (x *wire) acknowledge(i int) {
 	f := x.acks[i]
 	x.acks = slices.Delete(x.acks, i, i+1)
-	if !x.w.ack(f.pass, f.index, f.seq) {
+	if !x.w.ack(x.now, f.pass, f.index, f.seq) {
 		x.w.fail(x.now)
 	}
 }
@@ -212,8 +212,8 @@ func TestWindowAfterAFailure(t *testing.T) {
 	if takeAll(w, now) != 10 {
 		t.Fatal("not all sent")
 	}
-	w.ack(0, 0, 1)
-	w.ack(0, 3, 4) // 1 and 2 are missing
+	w.ack(now, 0, 0, 1)
+	w.ack(now, 0, 3, 4) // 1 and 2 are missing
 	w.fail(now)
 	if w.low != 1 || takeAll(w, w.retry.Add(-1)) != 0 {
 		t.Fatal("sent during the pause")
@@ -221,12 +221,12 @@ func TestWindowAfterAFailure(t *testing.T) {
 	if takeAll(w, w.retry) != 1 || w.next != 2 {
 		t.Fatal("not the lowest alone")
 	}
-	w.ack(1, 1, 5)
+	w.ack(now, 1, 1, 5)
 	if w.low != 2 || takeAll(w, now) != 8 {
 		t.Fatalf("low %d: what was acknowledged before has to be sent again", w.low)
 	}
 	for i := uint64(2); i < 10; i++ { // the former acknowledgement of 3 is forgotten
-		if !w.ack(1, i, i+4) || w.low != i+1 {
+		if !w.ack(now, 1, i, i+4) || w.low != i+1 {
 			t.Fatalf("ack of %d: low %d", i, w.low)
 		}
 	}
@@ -239,16 +239,41 @@ func TestWindowSequencesMustRise(t *testing.T) {
 	w := newWindow()
 	fill(w, 3, 10)
 	takeAll(w, now)
-	w.ack(0, 1, 7)
-	if w.ack(0, 0, 8) {
+	w.ack(now, 0, 1, 7)
+	if w.ack(now, 0, 0, 8) {
 		t.Fatal("stored out of order and counted")
 	}
 	w.fail(now)
 	if w.low != 1 || takeAll(w, w.retry) != 1 {
 		t.Fatal("the second is not sent alone")
 	}
-	if !w.ack(1, 1, 2) || w.low != 2 {
+	if !w.ack(now, 1, 1, 2) || w.low != 2 {
 		t.Fatal("stuck on a stream that was made anew")
+	}
+}
+
+// A slow server may take longer than the timeout for a window, but not for an
+// event.
+func TestWindowTimeout(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	w := newWindow()
+	fill(w, 20, 10)
+	takeAll(w, now)
+	for i := range uint64(20) {
+		now = now.Add(ackTimeout - 1)
+		if w.expired(now) || w.wake() != now.Add(1) {
+			t.Fatalf("event %d: expired %v, wakes in %s", i, w.expired(now), w.wake().Sub(now))
+		}
+		w.ack(now, 0, i, i+1)
+		if w.low != i+1 {
+			t.Fatalf("low %d", w.low)
+		}
+	}
+	fill(w, 2, 10)
+	takeAll(w, now)
+	w.ack(now.Add(ackTimeout-1), 0, 21, 22) // not the lowest
+	if !w.expired(now.Add(ackTimeout)) {
+		t.Error("a lost acknowledgement does not expire")
 	}
 }
 
@@ -259,8 +284,8 @@ func TestWindowTakesLateAcks(t *testing.T) {
 	fill(w, 3, 10)
 	takeAll(w, now)
 	w.fail(now)
-	w.ack(0, 1, 11) // not the lowest: sent again anyway
-	w.ack(0, 0, 10)
+	w.ack(now, 0, 1, 11) // not the lowest: sent again anyway
+	w.ack(now, 0, 0, 10)
 	if w.low != 1 || w.next != 1 || w.alone {
 		t.Fatalf("low %d next %d alone %v", w.low, w.next, w.alone)
 	}
