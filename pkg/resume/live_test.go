@@ -98,7 +98,8 @@ func TestCallClasses(t *testing.T) {
 		{
 			"a fact changes a decision",
 			[]events.Payload{
-				started(call, "Bash"), events.ActionDecided{RunID: "run-1", ToolCallID: call, Decision: "done"},
+				started(call, "Bash"),
+				events.ActionDecided{RunID: "run-1", ToolCallID: call, Decision: "done"},
 				events.ToolResult{ToolCallID: call, Output: "x", IsError: true},
 			},
 			resume.ClassFailed,
@@ -106,7 +107,8 @@ func TestCallClasses(t *testing.T) {
 		{
 			"a second decision",
 			[]events.Payload{
-				started(call, "Bash"), events.ActionDecided{RunID: "run-1", ToolCallID: call, Decision: "done"},
+				started(call, "Bash"),
+				events.ActionDecided{RunID: "run-1", ToolCallID: call, Decision: "done"},
 				events.ActionDecided{RunID: "run-1", ToolCallID: call, Decision: "retry"},
 			},
 			resume.ClassPending,

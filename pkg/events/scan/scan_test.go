@@ -191,12 +191,17 @@ func TestScalars(t *testing.T) {
 		want int64
 		ok   bool
 	}{
-		{"0", 0, true}, {"-1", -1, true},
+		{"0", 0, true},
+		{"-1", -1, true},
 		{"9223372036854775807", 1<<63 - 1, true},
 		{"-9223372036854775808", -1 << 63, true},
 		{"9223372036854775808", 0, false},
 		{"-9223372036854775809", 0, false},
-		{"1.0", 0, false}, {"1e2", 0, false}, {`"1"`, 0, false}, {"", 0, false}, {"-", 0, false},
+		{"1.0", 0, false},
+		{"1e2", 0, false},
+		{`"1"`, 0, false},
+		{"", 0, false},
+		{"-", 0, false},
 	}
 	for _, tc := range ints {
 		if got, ok := scan.Int64([]byte(tc.text)); got != tc.want || ok != tc.ok {
