@@ -55,7 +55,7 @@ func BenchmarkDelta(b *testing.B) {
 					b.StopTimer()
 					for j := range records {
 						records[j] = deltaRecord(n+1+j, text[:c.text])
-						records[j] = []byte(replaceTurn(records[j]))
+						records[j] = replaceTurn(records[j])
 					}
 					b.StartTimer()
 				}

@@ -87,8 +87,6 @@ func (b *big) add(typ, payload string, extra ...string) *big {
 	return b
 }
 
-func (b *big) at(path string) string { return lookup(b.t, snapJSON(b.a.Snapshot(-1)), path) }
-
 func (b *big) want(pairs ...string) {
 	b.t.Helper()
 	doc := snapJSON(b.a.Snapshot(-1))

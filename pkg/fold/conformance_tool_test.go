@@ -58,7 +58,12 @@ func TestAlternation(t *testing.T) {
 func TestArguments(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{`{"n":12345678901234567890,"x":1e400}`, `{"n":12345678901234567890,"x":1e400}`},
-		{`"{\"n\":1e400}"`, `{"n":1e400}`}, {`" [1, 2] "`, `[1, 2]`}, {`"not json"`, `"not json"`}, {`""`, `""`}, {`[]`, `[]`}, {`"5"`, `5`},
+		{`"{\"n\":1e400}"`, `{"n":1e400}`},
+		{`" [1, 2] "`, `[1, 2]`},
+		{`"not json"`, `"not json"`},
+		{`""`, `""`},
+		{`[]`, `[]`},
+		{`"5"`, `5`},
 	} {
 		w := newWorld(t).add(ev("tool.call.started", `{"toolCallId":"c","name":"X","args":`+c.args+`}`))
 		if got := snapJSON(w.live.Snapshot(-1)); !strings.Contains(got, `"input":`+c.want+`}`) {

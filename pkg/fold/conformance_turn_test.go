@@ -182,11 +182,20 @@ func TestP46(t *testing.T) {
 
 func TestP47(t *testing.T) {
 	for _, c := range []struct{ origin, kind, task string }{
-		{`{"kind":"cron_job","jobId":"j1"}`, "cron", "j1"}, {`{"kind":"cron_missed","jobId":"j1"}`, "cron", "j1"}, {`{"kind":"cron"}`, "cron", ""},
-		{`{"kind":"task","taskId":"k"}`, "task", "k"}, {`{"kind":"background_task","taskId":"k"}`, "task", "k"},
-		{`{"kind":"background_task","taskId":7}`, "other", ""}, {`{"kind":"task"}`, "other", ""},
-		{`{"kind":"hook_result"}`, "hook", ""}, {`{"kind":"hook"}`, "hook", ""}, {`{"kind":"compaction_summary"}`, "compaction", ""},
-		{`{"kind":"shell_command"}`, "user", ""}, {`{"kind":"side"}`, "side", ""}, {`{"kind":"other"}`, "other", ""}, {`{"kind":"whatever"}`, "other", ""},
+		{`{"kind":"cron_job","jobId":"j1"}`, "cron", "j1"},
+		{`{"kind":"cron_missed","jobId":"j1"}`, "cron", "j1"},
+		{`{"kind":"cron"}`, "cron", ""},
+		{`{"kind":"task","taskId":"k"}`, "task", "k"},
+		{`{"kind":"background_task","taskId":"k"}`, "task", "k"},
+		{`{"kind":"background_task","taskId":7}`, "other", ""},
+		{`{"kind":"task"}`, "other", ""},
+		{`{"kind":"hook_result"}`, "hook", ""},
+		{`{"kind":"hook"}`, "hook", ""},
+		{`{"kind":"compaction_summary"}`, "compaction", ""},
+		{`{"kind":"shell_command"}`, "user", ""},
+		{`{"kind":"side"}`, "side", ""},
+		{`{"kind":"other"}`, "other", ""},
+		{`{"kind":"whatever"}`, "other", ""},
 	} {
 		newWorld(t).add(ev("turn.started", `{"prompt":"p","origin":`+c.origin+`}`)).want(
 			"items/t0/origin/kind", c.kind, "items/t0/origin/taskId", c.task, "items/t0/origin/payload", sorted(c.origin))

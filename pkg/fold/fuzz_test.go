@@ -96,9 +96,12 @@ func TestStateErrors(t *testing.T) {
 		want  error
 		agent events.AgentID
 	}{
-		{"newer format", newer, fold.ErrVersion, "main"}, {"other fold", other, fold.ErrVersion, "main"},
-		{"empty", nil, fold.ErrCorrupt, "main"}, {"cut", head[:len(head)-1], fold.ErrCorrupt, "main"},
-		{"longer", append(bytes.Clone(head), 0), fold.ErrCorrupt, "main"}, {"of another agent", head, fold.ErrCorrupt, "sub"},
+		{"newer format", newer, fold.ErrVersion, "main"},
+		{"other fold", other, fold.ErrVersion, "main"},
+		{"empty", nil, fold.ErrCorrupt, "main"},
+		{"cut", head[:len(head)-1], fold.ErrCorrupt, "main"},
+		{"longer", append(bytes.Clone(head), 0), fold.ErrCorrupt, "main"},
+		{"of another agent", head, fold.ErrCorrupt, "sub"},
 	} {
 		if _, err := fold.Decode("s-1", c.agent, fold.State{Head: c.head}); err == nil || !isError(err, c.want) {
 			t.Errorf("%s: %v", c.name, err)

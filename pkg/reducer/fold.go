@@ -37,7 +37,7 @@ type Fold struct {
 func NewFold(agentID string, sink FoldSink) *Fold {
 	f := &Fold{agentID: agentID, sink: sink}
 	f.items = map[string]*foldItem{}
-	f.foldEntities.init()
+	f.initEntities()
 	f.notices.init()
 	return f
 }
@@ -46,7 +46,7 @@ func NewFold(agentID string, sink FoldSink) *Fold {
 // milliseconds).
 func (f *Fold) Begin(seq uint64, storedAt int64) {
 	f.undone = Opt[int]{}
-	f.foldBatch.begin(seq, storedAt)
+	f.beginBatch(seq, storedAt)
 }
 
 // Event folds one admitted event. It reports whether the type is known.
@@ -72,7 +72,7 @@ func (f *Fold) Event(ev *events.Event) bool {
 // End settles what has to be closed and returns the operations of the batch.
 func (f *Fold) End() []Op {
 	f.settle()
-	ops := f.foldBatch.end()
+	ops := f.endBatch()
 	f.ev = nil
 	clear(f.scratch[:cap(f.scratch)])
 	return ops
@@ -90,7 +90,7 @@ func (f *Fold) Recover(eventType string) []Op {
 	f.settle()
 	f.slab = f.slab[:f.start:f.start]
 	f.reset()
-	ops := f.foldBatch.end()
+	ops := f.endBatch()
 	f.ev = nil
 	return ops
 }

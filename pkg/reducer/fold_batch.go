@@ -22,13 +22,13 @@ type foldBatch struct {
 
 const foldSlab = 32
 
-func (b *foldBatch) begin(seq uint64, storedAt int64) {
+func (b *foldBatch) beginBatch(seq uint64, storedAt int64) {
 	b.seq, b.storedAt = seq, storedAt
 	b.ev, b.at, b.markers = nil, "", 0
 	b.start = len(b.slab)
 }
 
-func (b *foldBatch) end() []Op {
+func (b *foldBatch) endBatch() []Op {
 	ops := b.slab[b.start:len(b.slab):len(b.slab)]
 	b.start = len(b.slab)
 	if len(ops) == 0 {

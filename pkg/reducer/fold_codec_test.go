@@ -3,6 +3,8 @@ package reducer
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -34,9 +36,9 @@ func TestFoldCoderKnowsEveryField(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := 0
 			v := reflect.ValueOf(c.value).Elem()
-			for i := range v.NumField() {
-				if f := v.Type().Field(i); !contains(c.skip, f.Name) && (f.Name != "Kind" || v.Field(i).IsZero()) {
-					fill(v.Field(i), &n)
+			for f, part := range v.Fields() {
+				if !slices.Contains(c.skip, f.Name) && (f.Name != "Kind" || part.IsZero()) {
+					fill(part, &n)
 				}
 			}
 			enc := foldCoder{}
@@ -78,8 +80,8 @@ func fill(v reflect.Value, n *int) {
 		fill(v.Index(0), n)
 		fill(v.Index(1), n)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), n)
+		for _, part := range v.Fields() {
+			fill(part, n)
 		}
 	default:
 		panic("cannot fill " + v.Kind().String())
@@ -88,30 +90,10 @@ func fill(v reflect.Value, n *int) {
 
 // notIn lists the fields of Frame but those named.
 func notIn(names string) (skip []string) {
-	typ := reflect.TypeFor[Frame]()
-	for i := range typ.NumField() {
-		if f := typ.Field(i).Name; !contains(splitWords(names), f) {
-			skip = append(skip, f)
+	for f := range reflect.TypeFor[Frame]().Fields() {
+		if !slices.Contains(strings.Fields(names), f.Name) {
+			skip = append(skip, f.Name)
 		}
 	}
 	return skip
-}
-
-func splitWords(s string) (words []string) {
-	for start, i := 0, 0; i <= len(s); i++ {
-		if i == len(s) || s[i] == ' ' {
-			words = append(words, s[start:i])
-			start = i + 1
-		}
-	}
-	return words
-}
-
-func contains(list []string, s string) bool {
-	for _, one := range list {
-		if one == s {
-			return true
-		}
-	}
-	return false
 }

@@ -14,7 +14,7 @@ type foldEntities struct {
 	todoSize int
 }
 
-func (e *foldEntities) init() {
+func (e *foldEntities) initEntities() {
 	e.calls = map[string]*foldFrame{}
 	for _, set := range e.sets() {
 		set.byID = map[string]*foldEntity{}

@@ -2,6 +2,7 @@ package reducer
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -45,8 +46,8 @@ func (p *foldPayload) read(raw []byte) {
 
 // value returns the last member of that name; nil when absent or null.
 func (p *foldPayload) value(name string) []byte {
-	for i := len(p.members) - 1; i >= 0; i-- {
-		if m := &p.members[i]; m.name == name {
+	for _, m := range slices.Backward(p.members) {
+		if m.name == name {
 			if scan.IsNull(m.value) {
 				return nil
 			}
@@ -60,9 +61,9 @@ func (p *foldPayload) has(name string) bool { return p.value(name) != nil }
 
 // isNull tells an explicit null from absence.
 func (p *foldPayload) isNull(name string) bool {
-	for i := len(p.members) - 1; i >= 0; i-- {
-		if p.members[i].name == name {
-			return scan.IsNull(p.members[i].value)
+	for _, m := range slices.Backward(p.members) {
+		if m.name == name {
+			return scan.IsNull(m.value)
 		}
 	}
 	return false

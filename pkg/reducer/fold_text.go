@@ -25,7 +25,7 @@ func (f *Fold) deltaEvent(ev *events.Event) bool {
 	m := scan.ObjectOf(ev.Payload)
 	for m.Next() {
 		value := m.Value()
-		ok := true
+		var ok bool
 		switch string(m.RawKey()) {
 		case `"delta"`:
 			delta, ok = value, value[0] == '"'

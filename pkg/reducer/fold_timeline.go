@@ -97,8 +97,6 @@ type foldFrame struct {
 
 func turnID(ordinal int) string { return "t" + strconv.Itoa(ordinal) }
 
-func (s *foldStep) id() string { return s.head.StepID }
-
 // findTurn returns the held turn with that ordinal.
 func (t *foldTimeline) findTurn(ordinal int) *foldTurn {
 	i, ok := slices.BinarySearchFunc(t.turns, ordinal, func(a *foldTurn, o int) int { return a.head.Ordinal - o })

@@ -1,5 +1,7 @@
 package reducer
 
+import "slices"
+
 // maxRemove is the number of ids above which an undo is told by a reset.
 const maxRemove = 1000
 
@@ -284,8 +286,8 @@ func (c *closedTurns) add(n int, user bool) {
 
 // below returns the largest ordinal below n, -1 for none.
 func (c *closedTurns) below(n int) int {
-	for i := len(c.runs) - 1; i >= 0; i-- {
-		if r := c.runs[i]; r.first < n {
+	for _, r := range slices.Backward(c.runs) {
+		if r.first < n {
 			return min(r.last, n-1)
 		}
 	}
