@@ -133,5 +133,8 @@ func (s source) records(ctx context.Context, g wirelog.Gap) iter.Seq2[eventlog.R
 }
 
 func messageOf(r eventlog.Record) wirelog.Message {
-	return wirelog.Message{StreamSeq: r.StreamSeq, StoredAt: r.StoredAt.UnixMilli(), Data: r.Data, Lost: r.Lost}
+	return wirelog.Message{
+		StreamSeq: r.StreamSeq, StoredAt: r.StoredAt.UnixMilli(), Data: r.Data,
+		Lost: r.Lost || events.IsPlaceholder(r.Data),
+	}
 }

@@ -87,8 +87,8 @@ func (a *Agent) Dirty() bool { return len(a.buf) > 0 || len(a.syncDirs) > 0 }
 // Buffered is the number of bytes that wait for a Commit.
 func (a *Agent) Buffered() int { return len(a.buf) }
 
-// DiffersError says that line Seq, which was written but never committed, is not what
-// the stream holds. Open the agent again with Distrust = Seq.
+// DiffersError says that line Seq, which was written but never committed, is
+// not what the stream holds. Open the agent again with Distrust = Seq.
 type DiffersError struct {
 	File string
 	Seq  uint64
@@ -165,6 +165,9 @@ func (a *Agent) skip(m Message) error {
 func (a *Agent) prove(m Message) error {
 	for len(a.proofs) > 0 && a.proofs[0].streamSeq < m.StreamSeq {
 		a.proofs = a.proofs[1:]
+	}
+	if len(a.proofs) == 0 {
+		a.proofs = nil // lets go of the array
 	}
 	if len(a.proofs) == 0 || m.StreamSeq <= a.mark.StreamSeq {
 		return nil

@@ -40,16 +40,14 @@ type parsed struct {
 // chain does that. reason and raw alias the line.
 func parse(line []byte) parsed {
 	var p parsed
-	if bytes.HasPrefix(line, []byte(typePrefix)) {
-		if !p.own(line) {
-			return parsed{}
-		}
+	if p.tail(line) {
+		p.class, p.seqTo = event, p.Seq
 		return p
 	}
-	if !p.tail(line) {
+	p = parsed{}
+	if !bytes.HasPrefix(line, []byte(typePrefix)) || !p.own(line) {
 		return parsed{}
 	}
-	p.class, p.seqTo = event, p.Seq
 	return p
 }
 

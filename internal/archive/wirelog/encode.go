@@ -20,8 +20,8 @@ type Message struct {
 	Seq uint64
 }
 
-// typePrefix begins every line of the recorder's own. An envelope that begins
-// like this is not written inline.
+// typePrefix begins every line of the recorder's own. None of them ends as an
+// event does.
 const typePrefix = `{"type":"`
 
 // appendMessage appends the line of one stored message, without newline.
@@ -38,7 +38,7 @@ func appendMessage(dst []byte, s events.SessionID, a events.AgentID, m Message, 
 	switch err := events.Read(data, s, a, &ev); {
 	case err != nil:
 		return events.AppendInvalidLine(dst, m.Data, err.Error(), pos, prev)
-	case !broken && inline(data, ev.Extra):
+	case !broken && data[0] == '{' && data[len(data)-1] == '}':
 		return events.AppendEventLine(dst, data, pos, prev)
 	}
 	dst = appendOwn(dst, "event", pos, prev)
@@ -49,25 +49,6 @@ func appendMessage(dst []byte, s events.SessionID, a events.AgentID, m Message, 
 
 func hasBreak(data []byte) bool {
 	return bytes.IndexByte(data, '\n') >= 0 || bytes.IndexByte(data, '\r') >= 0
-}
-
-// inline tells whether a valid envelope without line breaks can stand in the
-// file as it was published. extra are its unknown members.
-func inline(data, extra []byte) bool {
-	switch {
-	case data[0] != '{' || data[len(data)-1] != '}', bytes.HasPrefix(data, []byte(typePrefix)):
-		return false
-	case len(extra) == 0:
-		return true
-	}
-	m := scan.ObjectOf(append(append([]byte{'{'}, extra...), '}'))
-	for m.Next() {
-		switch m.Key() {
-		case "seq", "stream_seq", "stored_at", "h":
-			return false
-		}
-	}
-	return m.Err() == nil
 }
 
 // appendLost appends the line that stands for the destroyed pos.Seq to seqTo;
