@@ -4,10 +4,11 @@ package opgen
 import (
 	"fmt"
 
-	"pgregory.net/rapid"
-
 	"github.com/stenohq/steno/pkg/reducer"
 )
+
+// Source decides what is generated: Int returns a number from 0 to most.
+type Source interface{ Int(most int) int }
 
 // Options choose what a log may contain.
 type Options struct {
@@ -21,16 +22,16 @@ type Options struct {
 }
 
 // Log draws up to n operations that make sense one after the other.
-func Log(t *rapid.T, n int, o Options) []reducer.Op {
-	g := &generator{T: t, Options: o, state: reducer.NewTranscript("main")}
-	for range rapid.IntRange(0, n).Draw(t, "ops") {
+func Log(src Source, n int, o Options) []reducer.Op {
+	g := &generator{Source: src, Options: o, state: reducer.NewTranscript("main")}
+	for range src.Int(n) {
 		g.add(g.op())
 	}
 	return g.log
 }
 
 type generator struct {
-	*rapid.T
+	Source
 	Options
 	state *reducer.Transcript
 	log   []reducer.Op
@@ -42,24 +43,25 @@ func (g *generator) add(op reducer.Op) {
 }
 
 func (g *generator) pick(from ...string) string {
-	return rapid.SampledFrom(from).Draw(g.T, "pick")
+	return one(g, from...)
 }
 
-func (g *generator) coin() bool { return rapid.Bool().Draw(g.T, "coin") }
+func (g *generator) coin() bool { return g.Int(1) == 1 }
 
-func (g *generator) number(most int) int { return rapid.IntRange(0, most).Draw(g.T, "number") }
+// one picks a value; the first is the simplest.
+func one[T any](g *generator, from ...T) T { return from[g.Int(len(from)-1)] }
 
 func (g *generator) op() reducer.Op {
 	kinds := reducer.OpKinds()
-	kind := rapid.SampledFrom(append(kinds, reducer.OpAppend, reducer.OpAppend, reducer.OpAppend,
-		reducer.OpFrameUpsert, reducer.OpFrameUpsert, reducer.OpStepUpsert, reducer.OpTurnUpsert)).Draw(g.T, "kind")
+	kind := one(g, append(kinds, reducer.OpAppend, reducer.OpAppend, reducer.OpAppend,
+		reducer.OpFrameUpsert, reducer.OpFrameUpsert, reducer.OpStepUpsert, reducer.OpTurnUpsert)...)
 	op := reducer.Op{Kind: kind}
 	switch kind {
 	case reducer.OpReset:
-		if g.Clean || g.number(9) > 0 {
+		if g.Clean || g.Int(9) > 0 {
 			return g.turnOp()
 		}
-		op.AgentID, op.Snapshot = "main", g.state.Snapshot(g.number(3)-1)
+		op.AgentID, op.Snapshot = "main", g.state.Snapshot(g.Int(3)-1)
 	case reducer.OpTurnUpsert:
 		return g.turnOp()
 	case reducer.OpStepUpsert:
@@ -80,7 +82,7 @@ func (g *generator) op() reducer.Op {
 		if g.NoRemove {
 			return g.turnOp()
 		}
-		for range g.number(2) {
+		for range g.Int(2) {
 			op.IDs = append(op.IDs, g.pick("t0", "t1", "t2", "t3", "m1", "ref-k1", "nobody"))
 		}
 		if op.IDs == nil {
@@ -108,7 +110,7 @@ func (g *generator) before(id string) reducer.Opt[int] {
 		if g.coin() {
 			return reducer.Opt[int]{}
 		}
-		return reducer.Some(g.number(6))
+		return reducer.Some(g.Int(6))
 	}
 	held, next := false, 0
 	for it := range g.state.Snapshot(-1).Items() {
@@ -129,13 +131,13 @@ func (g *generator) before(id string) reducer.Opt[int] {
 // turnID names any turn; in a clean log one that is held, or the next one.
 func (g *generator) turnID() string {
 	if !g.Clean {
-		return fmt.Sprint("t", g.number(5))
+		return fmt.Sprint("t", g.Int(5))
 	}
 	held, next := []string{}, 0
 	for t := range g.state.Snapshot(-1).Turns() {
 		held, next = append(held, t.TurnID), max(next, t.Ordinal+1)
 	}
-	if len(held) == 0 || g.number(4) == 0 {
+	if len(held) == 0 || g.Int(4) == 0 {
 		return fmt.Sprint("t", next)
 	}
 	return g.pick(held...)
@@ -144,17 +146,17 @@ func (g *generator) turnID() string {
 func (g *generator) turn(id string) *reducer.Turn {
 	t := &reducer.Turn{
 		TurnID: id, Ordinal: reducer.TurnOrdinal(id),
-		State: rapid.SampledFrom([]reducer.TurnState{reducer.TurnQueued, reducer.TurnRunning, reducer.TurnCompleted, reducer.TurnFailed, reducer.TurnCancelled}).Draw(g.T, "state"),
+		State: one(g, reducer.TurnQueued, reducer.TurnRunning, reducer.TurnCompleted, reducer.TurnFailed, reducer.TurnCancelled),
 		Origin: reducer.Origin{
-			Kind:   rapid.SampledFrom([]reducer.OriginKind{reducer.OriginUser, reducer.OriginTask, reducer.OriginOther}).Draw(g.T, "origin"),
+			Kind:   one(g, reducer.OriginUser, reducer.OriginTask, reducer.OriginOther),
 			TaskID: "k1", Payload: g.raw(),
 		},
 		Prompt: g.optText(), StartedAt: g.time(), EndedAt: g.time(), DurationMs: g.optNumber(), Error: g.optText(),
 	}
 	if !g.Clean {
-		t.HasMoreSteps = g.number(9) == 0
-		if !g.OwnOrdinals && g.number(20) == 0 {
-			t.Ordinal = g.number(6) // not the one of its id
+		t.HasMoreSteps = g.Int(9) == 0
+		if !g.OwnOrdinals && g.Int(20) == 0 {
+			t.Ordinal = g.Int(6) // not the one of its id
 		}
 	}
 	if g.coin() {
@@ -172,7 +174,7 @@ func (g *generator) place() (turnID, stepID string) {
 	if g.Clean && !g.holds(turnID, "") {
 		g.add(reducer.Op{Kind: reducer.OpTurnUpsert, Turn: g.turn(turnID)})
 	}
-	return turnID, fmt.Sprint(turnID, ".", 1+g.number(3))
+	return turnID, fmt.Sprint(turnID, ".", 1+g.Int(3))
 }
 
 // holds looks for a turn, or for a step of it.
@@ -199,12 +201,12 @@ func (g *generator) step() *reducer.Step {
 func (g *generator) stepOf(turnID, stepID string) *reducer.Step {
 	s := &reducer.Step{
 		StepID: stepID, TurnID: turnID, Ordinal: reducer.StepOrdinal(stepID),
-		State:     rapid.SampledFrom([]reducer.StepState{reducer.StepRunning, reducer.StepCompleted, reducer.StepInterrupted, reducer.StepFailed}).Draw(g.T, "state"),
+		State:     one(g, reducer.StepRunning, reducer.StepCompleted, reducer.StepInterrupted, reducer.StepFailed),
 		StartedAt: g.time(), EndedAt: g.time(), Model: g.optText(), Cost: g.optNumber(),
 		FinishReason: g.optText(), EndReason: g.optText(), EndMessage: g.optText(), Usage: g.stepUsage(),
 	}
-	if !g.Clean && !g.OwnOrdinals && g.number(20) == 0 {
-		s.Ordinal = g.number(5)
+	if !g.Clean && !g.OwnOrdinals && g.Int(20) == 0 {
+		s.Ordinal = g.Int(5)
 	}
 	if g.coin() {
 		s.Timing = &reducer.StepTiming{LLMFirstTokenLatencyMs: g.optNumber(), LLMClientConsumeMs: g.optNumber()}
@@ -219,7 +221,7 @@ func (g *generator) stepUsage() *reducer.StepUsage {
 	if g.coin() {
 		return nil
 	}
-	return &reducer.StepUsage{InputOther: float64(g.number(9)), Output: 1e21, InputCacheRead: 0.000001, InputCacheCreation: -0.5}
+	return &reducer.StepUsage{InputOther: float64(g.Int(9)), Output: 1e21, InputCacheRead: 0.000001, InputCacheCreation: -0.5}
 }
 
 func (g *generator) frame() (turnID, stepID string, f *reducer.Frame) {
@@ -227,7 +229,7 @@ func (g *generator) frame() (turnID, stepID string, f *reducer.Frame) {
 	if g.Clean && !g.holds(turnID, stepID) {
 		g.add(reducer.Op{Kind: reducer.OpStepUpsert, TurnID: turnID, Step: g.stepOf(turnID, stepID)})
 	}
-	kind := rapid.SampledFrom([]reducer.FrameKind{reducer.FrameText, reducer.FrameThinking, reducer.FrameTool, reducer.FrameNotice}).Draw(g.T, "frame")
+	kind := one(g, reducer.FrameText, reducer.FrameThinking, reducer.FrameTool, reducer.FrameNotice)
 	f = &reducer.Frame{Kind: kind}
 	switch kind {
 	case reducer.FrameText:
@@ -243,7 +245,7 @@ func (g *generator) frame() (turnID, stepID string, f *reducer.Frame) {
 		f.FrameID, f.Level, f.Message, f.Detail = stepID+".n", reducer.LevelWarning, g.text(), g.raw()
 		f.Source = g.pick("", "hook")
 	}
-	if !g.Clean && g.number(9) == 0 {
+	if !g.Clean && g.Int(9) == 0 {
 		f.FrameID = stepID + ".f1"
 	}
 	return turnID, stepID, f
@@ -252,7 +254,7 @@ func (g *generator) frame() (turnID, stepID string, f *reducer.Frame) {
 func (g *generator) tool(f *reducer.Frame, stepID string) {
 	f.ToolCallID = g.pick("c1", "c2")
 	f.FrameID, f.Name, f.View = stepID+"."+f.ToolCallID, g.pick("Bash", "Read"), g.pick("", "diff")
-	f.State = rapid.SampledFrom([]reducer.ToolState{reducer.ToolRunning, reducer.ToolDone, reducer.ToolError}).Draw(g.T, "tool")
+	f.State = one(g, reducer.ToolRunning, reducer.ToolDone, reducer.ToolError)
 	f.Input, f.Output, f.Display, f.Error, f.InputText = g.raw(), g.raw(), g.raw(), g.optText(), g.optText()
 	f.TaskID, f.ApprovalID, f.TodoID = g.pick("", "k1"), g.pick("", "i1"), g.pick("", "todo")
 	f.InputBlob, f.OutputBlob = g.blob(), g.blob()
@@ -265,10 +267,10 @@ func (g *generator) tool(f *reducer.Frame, stepID string) {
 }
 
 func (g *generator) blob() *reducer.BlobRef {
-	if g.number(3) > 0 {
+	if g.Int(3) > 0 {
 		return nil
 	}
-	return &reducer.BlobRef{SHA256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", Size: int64(g.number(99)), MediaType: "text/plain"}
+	return &reducer.BlobRef{SHA256: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", Size: int64(g.Int(99)), MediaType: "text/plain"}
 }
 
 // targets are the appendable texts held, with their lengths.
@@ -299,8 +301,8 @@ func (g *generator) targets() (targets []reducer.Target, lengths []int) {
 func (g *generator) appendOp() reducer.Op {
 	op := reducer.Op{Kind: reducer.OpAppend, Text: g.text()}
 	targets, lengths := g.targets()
-	if !g.Clean && (len(targets) == 0 || g.number(9) == 0) {
-		op.Target, op.Offset = reducer.Target{TurnID: "t1", StepID: "t1.1", FrameID: "t1.1.f1"}, g.number(3)
+	if !g.Clean && (len(targets) == 0 || g.Int(9) == 0) {
+		op.Target, op.Offset = reducer.Target{TurnID: "t1", StepID: "t1.1", FrameID: "t1.1.f1"}, g.Int(3)
 		if g.coin() {
 			op.Target = reducer.Target{TaskID: "k3"}
 		}
@@ -309,17 +311,17 @@ func (g *generator) appendOp() reducer.Op {
 	if len(targets) == 0 {
 		return g.turnOp()
 	}
-	i := g.number(len(targets) - 1)
+	i := g.Int(len(targets) - 1)
 	op.Target, op.Offset = targets[i], lengths[i]
-	if !g.Clean && g.number(3) == 0 {
-		op.Offset = max(0, op.Offset+g.number(4)-3)
+	if !g.Clean && g.Int(3) == 0 {
+		op.Offset = max(0, op.Offset+g.Int(4)-3)
 	}
 	return op
 }
 
 func (g *generator) marker() *reducer.Marker {
 	ids := []string{"m1", "m2", "m3"}
-	if !g.Clean && g.number(9) == 0 {
+	if !g.Clean && g.Int(9) == 0 {
 		ids = []string{"t1", "t2"}
 	}
 	return &reducer.Marker{MarkerID: g.pick(ids...), Marker: g.pick("goal", "undo"), Payload: g.raw(), At: g.time()}
@@ -348,7 +350,7 @@ func (g *generator) entity(op *reducer.Op) {
 		}
 	case reducer.OpTodoUpsert:
 		op.Todo = &reducer.Todo{TodoID: "todo", Items: []reducer.TodoItem{}, UpdatedAt: g.time()}
-		for range g.number(2) {
+		for range g.Int(2) {
 			op.Todo.Items = append(op.Todo.Items, reducer.TodoItem{Title: g.text(), Status: g.pick("pending", "done")})
 		}
 	default:
@@ -362,7 +364,7 @@ func (g *generator) entity(op *reducer.Op) {
 
 func (g *generator) metaPatch() *reducer.MetaPatch {
 	p := &reducer.MetaPatch{Activity: g.pick("", "idle", "turn")}
-	switch g.number(2) {
+	switch g.Int(2) {
 	case 0:
 		p.Goal.Clear = true
 	case 1:
@@ -400,7 +402,7 @@ func (g *generator) optNumber() reducer.Opt[float64] {
 	if g.coin() {
 		return reducer.Opt[float64]{}
 	}
-	return reducer.Some(rapid.SampledFrom([]float64{0, 1, 1.5, 1e21, 1e-7, -3, 9007199254740993}).Draw(g.T, "number"))
+	return reducer.Some(one(g, 0, 1, 1.5, 1e21, 1e-7, -3, 9007199254740993.0))
 }
 
 func (g *generator) optText() reducer.Opt[string] {

@@ -97,7 +97,7 @@ type Ops struct {
 
 // AppendJSON appends the payload.
 func (m *Ops) AppendJSON(dst []byte) []byte {
-	return m.AppendEncoded(dst, reducer.AppendOps(nil, m.Batch.Ops))
+	return m.AppendEncoded(dst, reducer.AppendOps(nil, m.Ops))
 }
 
 // AppendEncoded is AppendJSON with operations that are encoded already, a JSON
@@ -115,7 +115,7 @@ func DecodeOpsFrame(payload []byte) (Ops, error) {
 	r := newDeepReader(TypeOps, payload)
 	r.need("agent_id", "ops", "seq")
 	m := Ops{AgentID: r.text("agent_id"), Epoch: r.text("epoch")}
-	m.Seq, m.Batch.Ops = r.uint("seq"), r.ops("ops")
+	m.Seq, m.Ops = r.uint("seq"), r.ops("ops")
 	m.PrevSeq = r.prevSeq(m.Seq)
 	return m, r.err
 }

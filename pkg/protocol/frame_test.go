@@ -132,7 +132,7 @@ func second[T any](_ T, err error) error { return err }
 func TestData(t *testing.T) {
 	frame, page, catchUp := schematest.Load(t, "dataFrame"), schematest.Load(t, "page"), schematest.Load(t, "catchUp")
 	rapid.Check(t, func(t *rapid.T) {
-		ops := opgen.Log(t, 15, opgen.Options{Clean: true})
+		ops := opgen.Log(draws{t}, 15, opgen.Options{Clean: true})
 		tr := reducer.NewTranscript("main")
 		tr.Apply(ops)
 		snap := tr.Snapshot(-1)

@@ -155,6 +155,9 @@ func (s *slot) extend(op *reducer.Op) bool {
 	if s.op.Target != op.Target || op.Offset != s.op.Offset+s.units {
 		return false
 	}
+	if s.units == 0 && op.Target.TaskID != "" {
+		return false // an empty append makes no task, and this one may
+	}
 	s.texts = append(s.texts, op.Text)
 	s.units += reducer.UTF16Len(op.Text)
 	return true

@@ -66,7 +66,7 @@ func older(r *Replica) (q reducer.PageQuery, sameTurn, ok bool) {
 // merges and loses batches, while it loads older pages, which arrive late.
 func TestReplica(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := newServer(opgen.Log(t, 80, opgen.Options{Clean: true, NoRemove: true}))
+		s := newServer(opgen.Log(draws{t}, 80, opgen.Options{Clean: true, NoRemove: true}))
 		end := len(s.batches)
 		r := NewReplica("main")
 		at := rapid.IntRange(0, end).Draw(t, "baseline")

@@ -51,7 +51,7 @@ func Paginate(s *Snapshot, q PageQuery) (Page, error) {
 		p.HasMore, p.Incomplete = w.before(groups, q, size)
 	}
 	p.Snapshot = w.snapshot()
-	p.Snapshot.hasMoreOlder = p.HasMore && q.After == ""
+	p.hasMoreOlder = p.HasMore && q.After == ""
 	return p, nil
 }
 

@@ -26,7 +26,7 @@ func applyAll(tr *reducer.Transcript, ops []reducer.Op) *reducer.Transcript {
 func TestReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr, ref := reducer.NewTranscript("main"), &reference{}
-		for i, op := range opgen.Log(t, 40, opgen.Options{}) {
+		for i, op := range opgen.Log(draws{t}, 40, opgen.Options{}) {
 			res := tr.Apply([]reducer.Op{op})
 			changed, gap := ref.apply(&op)
 			if (len(res.Accepted) == 1) != changed || (res.Gap != nil) != gap {
@@ -47,7 +47,7 @@ func TestReference(t *testing.T) {
 // TestBatching: how operations are cut into batches does not matter.
 func TestBatching(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ops := opgen.Log(t, 40, opgen.Options{})
+		ops := opgen.Log(draws{t}, 40, opgen.Options{})
 		one := applyAll(reducer.NewTranscript("main"), ops)
 		two := reducer.NewTranscript("main")
 		for rest := ops; len(rest) > 0; {
@@ -64,7 +64,7 @@ func TestBatching(t *testing.T) {
 func TestIdempotence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := reducer.NewTranscript("main")
-		for _, op := range opgen.Log(t, 40, opgen.Options{}) {
+		for _, op := range opgen.Log(draws{t}, 40, opgen.Options{}) {
 			tr.Apply([]reducer.Op{op})
 			if op.Kind == reducer.OpAppend {
 				continue
@@ -85,7 +85,7 @@ func TestIdempotence(t *testing.T) {
 // to a snapshot change it.
 func TestSnapshotsStay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ops := opgen.Log(t, 60, opgen.Options{})
+		ops := opgen.Log(draws{t}, 60, opgen.Options{})
 		tr := reducer.NewTranscript("main")
 		var snaps []*reducer.Snapshot
 		var texts []string
@@ -132,7 +132,7 @@ func TestSnapshotsStay(t *testing.T) {
 func TestResetInTheMiddle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		clean := rapid.Bool().Draw(t, "clean")
-		ops := opgen.Log(t, 60, opgen.Options{Clean: clean})
+		ops := opgen.Log(draws{t}, 60, opgen.Options{Clean: clean})
 		at := rapid.IntRange(0, len(ops)).Draw(t, "at")
 		tr := applyAll(reducer.NewTranscript("main"), ops[:at])
 		s := tr.Snapshot(-1)
@@ -164,7 +164,7 @@ func TestRoundTrip(t *testing.T) {
 	snapshot := schematest.Load(t, "snapshot")
 	rapid.Check(t, func(t *rapid.T) {
 		clean := rapid.Bool().Draw(t, "clean")
-		ops := opgen.Log(t, 20, opgen.Options{Clean: clean})
+		ops := opgen.Log(draws{t}, 20, opgen.Options{Clean: clean})
 		data := reducer.AppendOps(nil, ops)
 		if err := operation.Validate(data); err != nil {
 			t.Fatalf("%v\n%s", err, data)
@@ -240,7 +240,7 @@ func kept(client, server *reducer.Snapshot) *reducer.Snapshot {
 // TestGrades: at every grade a subscriber ends with what that grade shows.
 func TestGrades(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ops := opgen.Log(t, 60, opgen.Options{Clean: true})
+		ops := opgen.Log(draws{t}, 60, opgen.Options{Clean: true})
 		full := applyAll(reducer.NewTranscript("main"), ops)
 		ops = append(ops, flush(full.Snapshot(-1))...)
 		for g := grade.Turn; g <= grade.Delta; g++ {
@@ -256,7 +256,7 @@ func TestGrades(t *testing.T) {
 // TestGradeChange: a raise with its reset and a drop without one end alike.
 func TestGradeChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ops := opgen.Log(t, 60, opgen.Options{Clean: true})
+		ops := opgen.Log(draws{t}, 60, opgen.Options{Clean: true})
 		server, client := reducer.NewTranscript("main"), reducer.NewTranscript("main")
 		g := grade.Delta
 		step := func(op reducer.Op) {
@@ -335,3 +335,8 @@ func wtf8(u []uint16) string {
 	}
 	return string(b)
 }
+
+// draws lets rapid decide what opgen generates, and shrink it.
+type draws struct{ *rapid.T }
+
+func (d draws) Int(most int) int { return rapid.IntRange(0, most).Draw(d.T, "draw") }

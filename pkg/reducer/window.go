@@ -1,5 +1,7 @@
 package reducer
 
+import "slices"
+
 // Limits of a page or a baseline, see docs/transcript.md.
 const (
 	DefaultPageTurns = 20
@@ -77,7 +79,7 @@ func (w *window) newest(groups []group, n int) {
 	for i := len(groups) - 1; i >= 1; i-- {
 		if n == 0 || !w.fits(&groups[i]) {
 			w.cut = true
-			w.reverse()
+			slices.Reverse(w.groups)
 			return
 		}
 		n--
@@ -85,13 +87,7 @@ func (w *window) newest(groups []group, n int) {
 	if marksSize(groups[0].marks, w.bytes) <= w.bytes || len(w.groups) == 0 {
 		w.groups = append(w.groups, groups[0])
 	}
-	w.reverse()
-}
-
-func (w *window) reverse() {
-	for i, j := 0, len(w.groups)-1; i < j; i, j = i+1, j-1 {
-		w.groups[i], w.groups[j] = w.groups[j], w.groups[i]
-	}
+	slices.Reverse(w.groups)
 }
 
 // oldest chooses from the start, at most n turns.
@@ -157,8 +153,8 @@ func (w *window) trim(n *turnNode, limit int) (out *turnNode, size int, whole bo
 	}
 	out = &turnNode{head: n.head, more: more, shuffled: n.shuffled}
 	o, ed := new(owner), new(edit)
-	for i := len(kept) - 1; i >= 0; i-- {
-		out.steps.push(o, ed, kept[i])
+	for _, s := range slices.Backward(kept) {
+		out.steps.push(o, ed, s)
 	}
 	return out, size, whole
 }
