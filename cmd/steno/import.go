@@ -131,7 +131,9 @@ type result struct {
 	Into  events.SessionID `json:"imported_as,omitempty"` // when not session_id
 	Added int              `json:"added"`
 	Known int              `json:"known"`
-	Error string           `json:"error,omitempty"`
+	// Missing events are in the log but not in the file.
+	Missing uint64 `json:"missing,omitempty"`
+	Error   string `json:"error,omitempty"`
 }
 
 func (im *imports) file(ctx context.Context, job *importer.Job) error {
@@ -164,10 +166,9 @@ func (im *imports) file(ctx context.Context, job *importer.Job) error {
 	im.progress.add(1, 0)
 	r := result{Report: stream.Report(), Into: job.Source.PublishAs, Added: feed.Added, Known: feed.Known}
 	r.Path = job.Path
+	r.Missing = feed.Missing()
 	if err := feed.Err(); err != nil {
 		r.Error = err.Error()
-	} else if n := feed.Missing(); n > 0 {
-		r.Error = fmt.Sprintf("the log holds %d events beyond the end of the file: was it cut?", n)
 	}
 	return im.report(r)
 }
@@ -197,7 +198,7 @@ func (im *imports) report(r result) error {
 	im.added += r.Added
 	im.known += r.Known
 	im.skipped += r.Skipped + len(r.Held)
-	if !r.Clean() || r.Error != "" {
+	if !r.Clean() || r.Error != "" || r.Missing > 0 {
 		im.looked++
 	}
 	if im.json {
@@ -227,6 +228,9 @@ func (im *imports) report(r result) error {
 	}
 	if r.Unfinished > 0 {
 		fmt.Fprintf(w, "  line %d has no end yet (%d bytes); it is read when it has\n", r.Lines+1, r.Unfinished)
+	}
+	if r.Missing > 0 {
+		fmt.Fprintf(w, "  the log holds %d more events than this file: was it cut?\n", r.Missing)
 	}
 	if r.Error != "" {
 		fmt.Fprintf(w, "  NOT MERGED: %s\n", cli.Line(r.Error))

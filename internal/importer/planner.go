@@ -58,7 +58,7 @@ type Planner struct {
 	Labels  map[string]string // of every file; path is added
 	Runs    Runs              // what the logs hold already
 
-	seen   map[string]bool
+	looked map[string]int64 // path: its size then; planned when it is a job
 	owners map[owner]*Job
 }
 
@@ -68,12 +68,16 @@ type owner struct {
 	agent   events.AgentID
 }
 
+// planned takes the place of a size.
+const planned = -1
+
 // Plan walks paths and returns the files that were not planned before, sorted
 // by path. Files below a directory that are of no known format are left out;
-// one that was named is a failure.
+// one that was named is a failure. A file that was left out or failed is looked
+// at again when its size has changed.
 func (p *Planner) Plan(ctx context.Context, paths []string) ([]*Job, []Failure, error) {
-	if p.seen == nil {
-		p.seen = make(map[string]bool)
+	if p.looked == nil {
+		p.looked = make(map[string]int64)
 		p.owners = make(map[owner]*Job)
 	}
 	var jobs []*Job
@@ -85,23 +89,17 @@ func (p *Planner) Plan(ctx context.Context, paths []string) ([]*Job, []Failure, 
 				return nil //nolint:nilerr // reported; the walk goes on
 			}
 			named := file == path
-			if entry.IsDir() || p.seen[file] || !named && filepath.Ext(file) != ".jsonl" {
+			if entry.IsDir() || !named && filepath.Ext(file) != ".jsonl" || !p.look(file) {
 				return nil
 			}
 			job, err := p.job(file)
 			switch {
-			case errors.Is(err, ErrTooShort):
-				if named {
-					failures = append(failures, Failure{Path: file, Err: err})
-				}
-				return nil // a follower looks again
-			case errors.Is(err, ErrUnrecognised) && !named:
-			case err != nil:
-				failures = append(failures, Failure{Path: file, Err: err})
-			default:
+			case err == nil:
 				jobs = append(jobs, job)
+				p.looked[file] = planned
+			case named || !errors.Is(err, ErrTooShort) && !errors.Is(err, ErrUnrecognised):
+				failures = append(failures, Failure{Path: file, Err: err})
 			}
-			p.seen[file] = true
 			return ctx.Err()
 		})
 		if err != nil {
@@ -111,6 +109,20 @@ func (p *Planner) Plan(ctx context.Context, paths []string) ([]*Job, []Failure, 
 	slices.SortStableFunc(jobs, func(a, b *Job) int { return cmp.Compare(a.Path, b.Path) })
 	settled, err := p.settle(ctx, jobs)
 	return settled, failures, err
+}
+
+// look says whether a file has to be looked at, and notes its size.
+func (p *Planner) look(path string) bool {
+	before, known := p.looked[path]
+	if before == planned {
+		return false
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return true // which job will say
+	}
+	p.looked[path] = info.Size()
+	return !known || before != info.Size()
 }
 
 // ErrTooShort is wrapped for a file that has no event yet; it may get one.

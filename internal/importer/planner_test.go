@@ -129,6 +129,20 @@ func TestPlanFailures(t *testing.T) {
 			t.Errorf("%s: %v, want %v", failures[i].Path, failures[i].Err, want)
 		}
 	}
+	// Looked at again when they have grown, and only then.
+	if _, failures, _ = p.Plan(t.Context(), []string{empty, other}); len(failures) != 0 {
+		t.Errorf("again: %v", failures)
+	}
+	logFile(t, dir, "empty.jsonl", "S", "1")
+	logFile(t, dir, "other.jsonl", "T", "1")
+	if jobs, failures, err = p.Plan(t.Context(), []string{empty, other}); err != nil || len(jobs) != 2 || len(failures) != 0 {
+		t.Errorf("grown: %v, %v, %v", jobs, failures, err)
+	}
+	for _, path := range []string{empty, other} {
+		if err := os.WriteFile(path, []byte("{\"x\":1}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, failures, _ = (&Planner{Formats: []Format{named{}}}).Plan(t.Context(), []string{dir}); len(failures) != 0 {
 		t.Errorf("below a directory: %v", failures)
 	}
