@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stenohq/steno/internal/eventlog"
 	"github.com/stenohq/steno/internal/eventlog/jslog"
 	"github.com/stenohq/steno/internal/natstest"
 	"github.com/stenohq/steno/internal/projector"
+	"github.com/stenohq/steno/internal/statestore"
 	"github.com/stenohq/steno/internal/statestore/kvstate"
 	"github.com/stenohq/steno/pkg/events"
 )
@@ -80,11 +82,22 @@ func TestKillsOnNATS(t *testing.T) {
 			publish(s, a, "turn.started", `{"prompt":"last"}`)
 		}
 	}
+	catchUp(t, log, store, sessions)
+	same(t, log, store, sessions)
+	if err := p.Ready(); err != nil {
+		t.Error(err)
+	}
+	p.end(t)
+}
+
+// catchUp waits until the checkpoints are at the ends of the logs.
+func catchUp(t *testing.T, log eventlog.Log, store statestore.Store, sessions map[string][]string) {
+	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		behind := false
 		for s := range sessions {
-			slot := events.SessionID(s).Slot(4)
+			slot := events.SessionID(s).Slot(log.Slots())
 			var last uint64
 			for _, a := range sessions[s] {
 				r, err := log.Last(t.Context(), events.SessionID(s), events.AgentID(a))
@@ -96,17 +109,48 @@ func TestKillsOnNATS(t *testing.T) {
 			behind = behind || saved(t, store, slot).StreamSeq < last
 		}
 		if !behind {
-			break
+			return
 		}
 		if time.Now().After(deadline) {
-			t.Error("the projector does not catch up")
-			break
+			t.Fatal("the projector does not catch up")
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	same(t, log, store, sessions)
-	if err := p.Ready(); err != nil {
-		t.Error(err)
+}
+
+// A server that restarts under a running projector loses nothing and doubles
+// nothing.
+func TestServerRestarts(t *testing.T) {
+	n := natstest.StartNode(t, natstest.Slots(2))
+	log, err := jslog.New(n.JS(), jslog.Config{Slots: 2, Streams: n.Topology().Streams})
+	if err != nil {
+		t.Fatal(err)
 	}
+	store, err := kvstate.New(n.Conn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	p := &process{stop: stop, done: make(chan error, 1)}
+	deps := projector.Deps{Log: log, Store: store, Members: kvstate.NewMembers(n.Conn())}
+	p.Service = projector.New(deps, projector.Config{Name: "one", Limits: projector.Limits{HeadAge: 100 * time.Millisecond, HeadForce: time.Second}})
+	go func() { p.done <- p.Run(ctx) }()
+	sessions := map[string][]string{"s0": {"main"}, "s1": {"main"}, "s2": {"main"}}
+	for range 3 {
+		for i := range 100 {
+			for s := range sessions {
+				data := fmt.Sprintf(`{"event_type":"assistant.delta","payload":{"delta":"d%d"}}`, i)
+				if _, err := log.Append(t.Context(), events.SessionID(s), "main", []byte(data), ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		n.Restart()
+		for !n.Conn().IsConnected() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	catchUp(t, log, store, sessions)
+	same(t, log, store, sessions)
 	p.end(t)
 }

@@ -21,6 +21,7 @@ type Member struct {
 	slots   map[int]*Owned // taken or being taken
 	live    []string
 	beaten  time.Time // last heartbeat; zero before the first
+	cutOff  bool      // the heartbeat after it failed
 	settled time.Time // nothing is taken before
 	named   map[int]time.Time
 	away    map[int]time.Time // since when an owned slot is assigned elsewhere
@@ -124,6 +125,9 @@ func (m *Member) heartbeat(ctx context.Context) {
 		err = m.cfg.Members.Beat(ctx, m.cfg.Role, m.cfg.Name)
 	}
 	if err != nil {
+		m.mu.Lock()
+		m.cutOff = true
+		m.mu.Unlock()
 		if ctx.Err() == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			m.cfg.Logger.Warn("heartbeat", "role", m.cfg.Role, "error", err)
 		}
@@ -136,17 +140,19 @@ func (m *Member) beatDone(live []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	first, late := m.beaten.IsZero(), now.Sub(m.beaten) > m.cfg.Timing.Late
+	first := m.beaten.IsZero()
+	// The members, or the way to them, were gone: then those who seem missing,
+	// this member included, need not be.
+	cutOff := m.cutOff
+	m.cutOff = false
 	missing := !slices.Contains(live, m.cfg.Name)
-	if !first && missing && len(live) > 0 {
+	if !first && !cutOff && missing && len(live) > 0 {
 		m.cfg.Logger.Warn("missing among the members: giving up all slots", "role", m.cfg.Role)
 		for _, o := range m.slots {
 			o.end(fmt.Errorf("%w: this member was missing among the others", ErrLost))
 		}
 	}
-	// The members, or the way to them, were gone: others may seem missing who
-	// are not.
-	if !first && late {
+	if cutOff {
 		m.settled = now.Add(m.cfg.Timing.Settle)
 	}
 	if missing {

@@ -285,3 +285,30 @@ func TestBadConfig(t *testing.T) {
 		}
 	}
 }
+
+// After an outage of the members a member that is missing among them keeps its
+// slots: the outage explains it, and its terms tell the truth.
+func TestMissingAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 4)
+		a := w.start("a", wait)
+		synctest.Wait()
+		before := a.slot(t, 0).Term()
+		w.members.Down(func(string, string) bool { return true })
+		time.Sleep(2 * time.Second)
+		w.members.Down(nil)
+		w.members.Drop(role, "a")
+		if err := w.members.Beat(t.Context(), role, "x"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		if got := a.slot(t, 0).Term(); got != before {
+			t.Errorf("took the slot again in term %d", got)
+		}
+		if _, err := a.slot(t, 0).Commit(t.Context(), nil, at(1)); err != nil {
+			t.Error(err)
+		}
+		a.end(t)
+	})
+}

@@ -59,6 +59,33 @@ func TestMembers(t *testing.T) {
 	storetest.RunMembers(t, kvstate.NewMembers(n.Conn()))
 }
 
+// A server that restarts has lost the members, who are kept in memory; the
+// next heartbeat brings the bucket back.
+func TestMembersComeBack(t *testing.T) {
+	n := natstest.StartNode(t)
+	m := kvstate.NewMembers(n.Conn())
+	if err := m.Beat(t.Context(), "r", "a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, first := range []string{"beat", "live"} {
+		n.Restart()
+		for !n.Conn().IsConnected() {
+			time.Sleep(time.Millisecond)
+		}
+		if first == "live" {
+			if live, err := m.Live(t.Context(), "r"); err != nil || len(live) != 0 {
+				t.Fatalf("live %v, %v", live, err)
+			}
+		}
+		if err := m.Beat(t.Context(), "r", "b"); err != nil {
+			t.Fatal(err)
+		}
+		if live, err := m.Live(t.Context(), "r"); err != nil || !slices.Equal(live, []string{"b"}) {
+			t.Fatalf("live %v, %v", live, err)
+		}
+	}
+}
+
 func TestMemberEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a member's time to run out")

@@ -10,8 +10,11 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/stenohq/steno/internal/natsnode/topology"
 	"github.com/stenohq/steno/internal/statestore"
 )
+
+const membersStream = "KV_" + MembersBucket
 
 // MemberTTL is how long a member lives after its last heartbeat.
 const MemberTTL = 6 * time.Second
@@ -52,9 +55,9 @@ func memberMessage(role, name string) *nats.Msg {
 func (m *Members) publish(ctx context.Context, msg *nats.Msg) error {
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	resp, err := m.nc.RequestMsgWithContext(ctx, msg)
-	if err == nil {
-		_, err = parseAck(resp)
+	err := m.request(ctx, msg)
+	if err != nil && m.restored(ctx) {
+		err = m.request(ctx, msg)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", msg.Subject, err)
@@ -62,16 +65,59 @@ func (m *Members) publish(ctx context.Context, msg *nats.Msg) error {
 	return nil
 }
 
+func (m *Members) request(ctx context.Context, msg *nats.Msg) error {
+	resp, err := m.nc.RequestMsgWithContext(ctx, msg)
+	if err == nil {
+		_, err = parseAck(resp)
+	}
+	return err
+}
+
+// restored tells whether the bucket was missing and is there again. It is kept
+// in memory only, so a server that restarts alone, or a cluster whose nodes all
+// did, has lost it.
+func (m *Members) restored(ctx context.Context) bool {
+	js, err := jetstream.New(m.nc)
+	if err != nil {
+		return false
+	}
+	if _, err := js.Stream(ctx, membersStream); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return false
+	}
+	state, err := js.Stream(ctx, stream)
+	if err != nil {
+		return false
+	}
+	top, err := topology.Read(ctx, js)
+	if err != nil {
+		return false
+	}
+	plan := topology.Plan{Slots: top.Slots, Streams: len(top.Streams), Replicas: state.CachedInfo().Config.Replicas}
+	_, err = topology.Ensure(ctx, js, plan)
+	return err == nil
+}
+
 // Live lists the names of a role, sorted, as the leader knows them.
 func (m *Members) Live(ctx context.Context, role string) ([]string, error) {
+	live, err := m.list(ctx, role)
+	if err != nil && m.restored(ctx) {
+		live, err = m.list(ctx, role)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the members of %s: %w", role, err)
+	}
+	return live, nil
+}
+
+func (m *Members) list(ctx context.Context, role string) ([]string, error) {
 	prefix := "$KV." + MembersBucket + "." + role + "."
 	last := make(map[string]uint64)
 	for next := uint64(1); ; {
-		msg, err := getMessage(ctx, m.nc, "KV_"+MembersBucket, getRequest{Seq: next, NextBy: prefix + "*"})
+		msg, err := getMessage(ctx, m.nc, membersStream, getRequest{Seq: next, NextBy: prefix + "*"})
 		if errors.Is(err, statestore.ErrNotFound) {
 			return sortedKeys(last), nil
 		} else if err != nil {
-			return nil, fmt.Errorf("list the members of %s: %w", role, err)
+			return nil, err
 		}
 		name := strings.TrimPrefix(msg.subject, prefix)
 		if isMarker(msg.header) {
