@@ -151,7 +151,7 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := log{t: t, state: new(admit.State)}
-			for _, part := range strings.Split(tc.script, ",") {
+			for part := range strings.SplitSeq(tc.script, ",") {
 				word, want, _ := strings.Cut(strings.TrimSpace(part), " ")
 				if got := l.step(word); got != strings.TrimSpace(want) {
 					t.Fatalf("%s at %d: got %s, want %s", word, l.seq, got, want)

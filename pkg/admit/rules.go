@@ -218,13 +218,15 @@ func isUUIDv7(id string) bool {
 				return false
 			}
 		default:
-			if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
+			if !isHex(c) {
 				return false
 			}
 		}
 	}
 	return true
 }
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
 
 // count reports a count when it reaches a power of two.
 func (d *Decision) count(kind NoticeKind, run string, n uint64) {

@@ -74,7 +74,9 @@ func isSHA256(s string) bool {
 		return false
 	}
 	for i := range len(s) {
-		if c := s[i]; !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f') {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f':
+		default:
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -150,8 +151,9 @@ func decodeMember(ev *Event, m *scan.Members, seen *fieldSet, data []byte) error
 		return decodeKind(&ev.Blobs, key, value, scan.Array)
 	case fieldLabels:
 		return decodeKind(&ev.Labels, key, value, scan.Object)
+	default:
+		return decodeNumber(ev, f, key, value)
 	}
-	return decodeNumber(ev, f, key, value)
 }
 
 func decodeNumber(ev *Event, f field, key string, value []byte) error {
@@ -235,7 +237,7 @@ func fieldOf(name string) field {
 // copied when a second comes.
 func appendExtra(extra, member []byte) []byte {
 	if extra == nil {
-		return member[:len(member):len(member)]
+		return slices.Clip(member)
 	}
 	return append(append(extra, ','), member...)
 }

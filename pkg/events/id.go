@@ -13,7 +13,7 @@ const MainAgent AgentID = "main"
 
 // ErrID is wrapped by the errors of ParseSessionID, ParseAgentID and of the
 // subject parsers.
-var ErrID = errors.New("an id is 1 to 128 of A-Z a-z 0-9 . _ - and not . or ..")
+var ErrID = errors.New("an id is 1 to 128 of A-Z a-z 0-9 . _ - other than . and .. alone")
 
 // ParseSessionID checks a session id that came from outside.
 func ParseSessionID(s string) (SessionID, error) {

@@ -106,6 +106,7 @@ func (f *Fold) event(one *facts.Fact) {
 		if one.Status == "completed" {
 			f.completed.add(newMark("Sub-agent "+one.ID+": "+one.Text, one))
 		}
+	default: // matters to resume only
 	}
 }
 

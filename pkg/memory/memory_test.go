@@ -315,7 +315,7 @@ func TestRenderIsForgeProof(t *testing.T) {
 	m := facttest.New(t).Message("user", evil, "").Message("assistant", evil, `{"action_type":"final"}`).
 		Tool("a Read", "requested").Fold().Memory()
 	m.Todos = append(m.Todos, memory.Item{Text: evil})
-	for _, line := range strings.Split(memory.Render(m, 10_000), "\n") {
+	for line := range strings.SplitSeq(memory.Render(m, 10_000), "\n") {
 		switch line {
 		case "## Session Memory", "Todo:", "Completed Work:":
 			continue

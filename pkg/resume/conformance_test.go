@@ -500,9 +500,7 @@ func missingField(t *testing.T) {
 func deliveredTwice(t *testing.T) {
 	l := facttest.New(t).Message("user", "a", "").Calls("c Read").Tool("c Read", "requested", "started", "completed")
 	once := l.Fold()
-	for _, data := range slices.Clone(l.Data) {
-		l.Data = append(l.Data, data)
-	}
+	l.Data = append(l.Data, slices.Clone(l.Data)...)
 	twice := l.Fold()
 	a, b := once.Resume(resume.ReadOptions{}), twice.Resume(resume.ReadOptions{})
 	b.LastSeq = a.LastSeq

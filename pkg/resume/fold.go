@@ -179,6 +179,7 @@ func (f *Fold) apply(one *facts.Fact) {
 		f.transition, f.details = strings.Clone(one.Text), clone(one.Content)
 	case facts.Child:
 		f.child(one)
+	default: // matters to memory only
 	}
 }
 

@@ -37,7 +37,6 @@ type ask struct {
 	call   facts.MessageCall
 	run    string
 	answer *message
-	order  int // of the answer among those of its message
 }
 
 // conversation makes messages valid for a model: behind each assistant message
@@ -47,14 +46,14 @@ func (f *Fold) conversation(list []*message) []Message {
 	asks := map[*message][]*ask{}
 	open := map[string][]*ask{} // by call id, in order
 	for _, m := range list {
-		switch {
-		case m.role == "assistant":
+		switch m.role {
+		case "assistant":
 			for _, c := range m.calls {
 				a := &ask{call: c, run: m.run}
 				asks[m] = append(asks[m], a)
 				open[c.ID] = append(open[c.ID], a)
 			}
-		case m.role == "tool":
+		case "tool":
 			if a := answered(open[m.callID], m); a != nil {
 				a.answer = m
 			}

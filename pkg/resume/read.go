@@ -2,6 +2,7 @@ package resume
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/stenohq/steno/pkg/events/scan"
@@ -103,8 +104,8 @@ func (f *Fold) merge(state reducer.Raw) {
 		f.set(strings.Clone(m.Key()), reducer.Raw(m.Value()))
 	}
 	size := 0
-	for i := len(f.runtime) - 1; i >= 0; i-- {
-		size += len(f.runtime[i].key) + len(f.runtime[i].value)
+	for i, v := range slices.Backward(f.runtime) {
+		size += len(v.key) + len(v.value)
 		if size > maxRuntime && !f.opt.Whole {
 			f.runtime = append([]keyed(nil), f.runtime[i+1:]...)
 			return

@@ -373,6 +373,7 @@ func sameTree(t *testing.T, data []byte) {
 		if got, ok := scan.Float64(data); ok != (err == nil) || ok && got != want {
 			t.Fatalf("Float64(%q) = %v %v, want %v %v", data, got, ok, want, err)
 		}
+	default:
 	}
 }
 

@@ -26,6 +26,7 @@ type step struct {
 	over    bool // it is longer than a history may be, and not kept
 	size    int
 	frames  []*frame
+	index   map[string]*frame // by id, once there are many
 }
 
 // frame is a text, a thought or a tool call.
@@ -56,14 +57,15 @@ func (r *Reader) operations(ops []reducer.Op) {
 			r.putInteraction(op.Interaction)
 		case reducer.OpTodoUpsert:
 			r.add(Todos).Todos = op.Todo.Items
+		default: // makes no facts
 		}
 	}
 }
 
 func (r *Reader) find(key string) *step {
-	for i := len(r.steps) - 1; i >= 0; i-- {
-		if r.steps[i].key == key {
-			return r.steps[i]
+	for _, v := range slices.Backward(r.steps) {
+		if v.key == key {
+			return v
 		}
 	}
 	return nil
@@ -142,7 +144,8 @@ func (r *Reader) putFrame(op *reducer.Op) {
 			return
 		}
 		one = &frame{id: f.FrameID, kind: f.Kind}
-		s.frames = append(s.frames, one)
+		s.add(one)
+		r.resize(s, one.overhead())
 		r.begin(s)
 	}
 	if f.Kind == reducer.FrameTool {
@@ -174,7 +177,8 @@ func content(typ string) bool {
 func (r *Reader) putCall(s *step, one *frame, f *reducer.Frame) {
 	if r.in.Event.Type == events.TypeStepRetrying && f.State == reducer.ToolError && f.Error.V == "retried" {
 		s.frames = slices.DeleteFunc(s.frames, func(o *frame) bool { return o == one })
-		s.changed = true
+		s.index, s.changed = nil, true
+		r.resize(s, -one.overhead()-len(one.text)-len(one.input))
 		r.add(Withdrawn).CallID = f.ToolCallID
 		return
 	}
@@ -234,22 +238,44 @@ func (r *Reader) bound(s *step) {
 func (r *Reader) giveUp(s *step) {
 	r.resize(s, -s.size)
 	s.over, s.changed, r.settle = true, true, true
-	s.frames = nil
+	s.frames, s.index = nil, nil
 }
 
+// frame finds a frame by its id.
 func (s *step) frame(id string) *frame {
-	for i := len(s.frames) - 1; i >= 0; i-- {
-		if s.frames[i].id == id {
-			return s.frames[i]
+	const few = 32
+	if len(s.frames) <= few {
+		for _, f := range slices.Backward(s.frames) {
+			if f.id == id {
+				return f
+			}
+		}
+		return nil
+	}
+	if len(s.index) != len(s.frames) {
+		s.index = make(map[string]*frame, 2*len(s.frames))
+		for _, f := range s.frames {
+			s.index[f.id] = f
 		}
 	}
-	return nil
+	return s.index[id]
 }
 
+// add appends a frame.
+func (s *step) add(f *frame) {
+	s.frames = append(s.frames, f)
+	if s.index != nil {
+		s.index[f.id] = f
+	}
+}
+
+// overhead is what a frame takes beside its text and input.
+func (f *frame) overhead() int { return 100 + len(f.id) }
+
 func (r *Reader) turn(ordinal int) *turn {
-	for i := len(r.turns) - 1; i >= 0; i-- {
-		if r.turns[i].ordinal == ordinal {
-			return r.turns[i]
+	for _, v := range slices.Backward(r.turns) {
+		if v.ordinal == ordinal {
+			return v
 		}
 	}
 	return nil
@@ -295,8 +321,8 @@ func (r *Reader) putTurn(h *reducer.Turn) {
 
 // finalStep marks the last step of a turn that ended completed.
 func (r *Reader) finalStep(ordinal int) {
-	for i := len(r.steps) - 1; i >= 0; i-- {
-		if s := r.steps[i]; s.turn == ordinal {
+	for _, v := range slices.Backward(r.steps) {
+		if s := v; s.turn == ordinal {
 			if s.begun && !s.fact && !s.hasCalls() && !s.final {
 				s.final, s.changed, r.settle = true, true, true
 			}
@@ -343,7 +369,7 @@ func (r *Reader) finish() {
 		}
 		if i < len(r.steps)-1 {
 			r.resize(s, -s.size)
-			s.fact, s.frames = true, nil
+			s.fact, s.frames, s.index = true, nil, nil
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,12 +34,12 @@ func read(raw []byte) object {
 
 // raw returns a member, nil when it is absent or null.
 func (o object) raw(name string) []byte {
-	for i := len(o) - 1; i >= 0; i-- {
-		if o[i].name == name {
-			if scan.IsNull(o[i].value) {
+	for _, v := range slices.Backward(o) {
+		if v.name == name {
+			if scan.IsNull(v.value) {
 				return nil
 			}
-			return o[i].value
+			return v.value
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func (r *Reader) factMessage(ev *events.Event) {
 	if f.StepKey != "" {
 		s := r.open(f.StepKey)
 		r.resize(s, -s.size)
-		s.fact, s.frames = true, nil
+		s.fact, s.frames, s.index = true, nil, nil
 	}
 }
 
@@ -76,6 +76,7 @@ func (r *Reader) messageStep() string {
 			if op.Step.State == reducer.StepRunning {
 				return op.Step.StepID
 			}
+		default:
 		}
 	}
 	return ""

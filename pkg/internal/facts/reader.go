@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,8 +105,8 @@ type OpenTurn struct {
 
 // OpenTurn returns the newest turn that runs; ok is false when none does.
 func (r *Reader) OpenTurn() (t OpenTurn, ok bool) {
-	for i := len(r.turns) - 1; i >= 0; i-- {
-		if one := r.turns[i]; one.running {
+	for _, v := range slices.Backward(r.turns) {
+		if one := v; one.running {
 			return OpenTurn{one.ordinal, one.highest + 1, one.prompt}, true
 		}
 	}
