@@ -147,24 +147,29 @@ func (r *reader) read(n int) {
 	}
 }
 
-// Each row takes the tail's consumer away in another way.
+// Each row takes the tail's consumer away in another way, with all but one of
+// the ways to notice out of reach.
 func TestTailReplacesItsConsumer(t *testing.T) {
-	fast := func(c *jslog.Config) { c.Heartbeat, c.Watchdog = 500*time.Millisecond, time.Second }
-	for name, harm := range map[string]func(t *testing.T, n *natstest.Node, nc *nats.Conn){
-		"deleted": func(t *testing.T, n *natstest.Node, _ *nats.Conn) {
+	never := func(c *jslog.Config) { c.Heartbeat, c.Watchdog = 25*time.Second, time.Hour }
+	watchdog := func(c *jslog.Config) { c.Heartbeat, c.Watchdog = 25*time.Second, time.Second }
+	for name, row := range map[string]struct {
+		config func(*jslog.Config)
+		harm   func(t *testing.T, n *natstest.Node, nc *nats.Conn)
+	}{
+		"deleted": {never, func(t *testing.T, n *natstest.Node, _ *nats.Conn) {
 			eachConsumer(t, n, func(s jetstream.Stream, name string) error { return s.DeleteConsumer(t.Context(), name) })
-		},
-		"paused": func(t *testing.T, n *natstest.Node, _ *nats.Conn) {
+		}},
+		"paused": {watchdog, func(t *testing.T, n *natstest.Node, _ *nats.Conn) {
 			eachConsumer(t, n, func(s jetstream.Stream, name string) error {
 				_, err := s.PauseConsumer(t.Context(), name, time.Now().Add(time.Hour))
 				return err
 			})
-		},
-		"connection lost": func(t *testing.T, _ *natstest.Node, nc *nats.Conn) {
+		}},
+		"connection lost": {never, func(t *testing.T, _ *natstest.Node, nc *nats.Conn) {
 			if err := nc.ForceReconnect(); err != nil {
 				t.Fatal(err)
 			}
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := natstest.StartNode(t, natstest.NoListen())
@@ -173,7 +178,7 @@ func TestTailReplacesItsConsumer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tail, err := newLog(t, n, js, fast).Tail(t.Context(), events.SessionID("s").Slot(16), 0)
+			tail, err := newLog(t, n, js, row.config).Tail(t.Context(), events.SessionID("s").Slot(16), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +187,7 @@ func TestTailReplacesItsConsumer(t *testing.T) {
 			r := reader{t: t, tail: tail}
 			r.put(writer, 10)
 			r.read(10)
-			harm(t, n, nc)
+			row.harm(t, n, nc)
 			r.put(writer, 10)
 			r.read(10)
 		})
@@ -209,18 +214,29 @@ func eachConsumer(t *testing.T, n *natstest.Node, do func(jetstream.Stream, stri
 }
 
 func TestTailTellsAReplacedStream(t *testing.T) {
-	n := natstest.StartNode(t, natstest.NoListen())
-	l := newLog(t, n, n.JS())
-	tail, err := l.Tail(t.Context(), events.SessionID("s").Slot(16), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tail.Close() }()
-	if err := n.JS().DeleteStream(t.Context(), "STENO_EVENTS_0"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tail.Next(t.Context(), nil, 1); !errors.Is(err, eventlog.ErrReplaced) {
-		t.Errorf("got %v, want ErrReplaced", err)
+	for name, again := range map[string]bool{"deleted": false, "made anew": true} {
+		t.Run(name, func(t *testing.T) {
+			n := natstest.StartNode(t, natstest.NoListen())
+			l := newLog(t, n, n.JS())
+			tail, err := l.Tail(t.Context(), events.SessionID("s").Slot(16), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tail.Close() }()
+			if err := n.JS().DeleteStream(t.Context(), "STENO_EVENTS_0"); err != nil {
+				t.Fatal(err)
+			}
+			if again {
+				if _, err := topology.Ensure(t.Context(), n.JS(), topology.Embedded()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			if _, err := tail.Next(ctx, nil, 1); !errors.Is(err, eventlog.ErrReplaced) {
+				t.Errorf("got %v, want ErrReplaced", err)
+			}
+		})
 	}
 }
 
@@ -229,24 +245,31 @@ func TestForeignSubjectsAreNoRecords(t *testing.T) {
 	n := natstest.StartNode(t, natstest.NoListen())
 	l := newLog(t, n, n.JS())
 	slot := events.SessionID("s").Slot(16)
+	other := (slot + 1) % 16
 	for _, subject := range []string{
 		fmt.Sprintf("steno.ev.%d.s", slot), fmt.Sprintf("steno.ev.%d.s.a.b", slot), fmt.Sprintf("steno.ev.%d.a$b.main", slot),
-		fmt.Sprintf("steno.ev.%d.=2E.main", slot), fmt.Sprintf("steno.ev.%d.s.main", (slot+1)%16),
+		fmt.Sprintf("steno.ev.%d.=2E.main", slot), fmt.Sprintf("steno.ev.%d.s.main", other), // not its slot
 	} {
 		if _, err := n.JS().Publish(t.Context(), subject, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, s := range []int{slot, (slot + 1) % 16} {
-		tail, err := l.Tail(t.Context(), s, 0)
+	neighbour := events.SessionID("")
+	for i := 0; neighbour == "" || neighbour.Slot(16) != other; i++ {
+		neighbour = events.SessionID(fmt.Sprint(i))
+	}
+	for _, s := range []events.SessionID{"s", neighbour} {
+		tail, err := l.Tail(t.Context(), s.Slot(16), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = tail.Close() }()
-		if s == slot {
-			r := reader{t: t, tail: tail}
-			r.put(l, 1)
-			r.read(1)
+		if _, err := l.Append(t.Context(), s, "main", []byte("real"), ""); err != nil {
+			t.Fatal(err)
+		}
+		recs, err := tail.Next(t.Context(), nil, 10)
+		if err != nil || len(recs) != 1 || recs[0].Session != s || string(recs[0].Data) != "real" {
+			t.Errorf("slot of %s: %+v %v", s, recs, err)
 		}
 	}
 	agents, err := l.Agents(t.Context(), "s")
