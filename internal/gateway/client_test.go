@@ -13,6 +13,7 @@ import (
 	"github.com/stenohq/steno/pkg/fold"
 	"github.com/stenohq/steno/pkg/grade"
 	"github.com/stenohq/steno/pkg/protocol"
+	"github.com/stenohq/steno/pkg/reducer"
 )
 
 // client is a WebSocket client that holds every agent it is told of to the
@@ -26,6 +27,7 @@ type client struct {
 	replicas map[string]*protocol.Replica
 	resets   map[string]int
 	batches  map[string]int
+	undone   int      // resets inside batches
 	order    []string // types of data frames as they came
 	acks     []protocol.Control
 	control  []protocol.Control
@@ -159,12 +161,8 @@ func (c *client) data(d protocol.Data) error {
 		if rep.Ready() && m.Epoch == rep.Epoch() && m.Seq < rep.Seq() {
 			return fmt.Errorf("reset of %s at %d below the watermark %d", m.AgentID, m.Seq, rep.Seq())
 		}
-		if c.grade == grade.Turn {
-			for turn := range m.Snapshot.Turns() {
-				if len(turn.Steps) > 0 {
-					return fmt.Errorf("reset of %s has steps at grade turn", m.AgentID)
-				}
-			}
+		if err := c.bare(m.Snapshot); err != nil {
+			return err
 		}
 		rep.Reset(&m)
 	case protocol.TypeOps:
@@ -176,6 +174,12 @@ func (c *client) data(d protocol.Data) error {
 			if !c.grade.Admits(op.Kind) {
 				return fmt.Errorf("%s at grade %s", op.Kind, c.grade)
 			}
+			if op.Snapshot != nil {
+				c.undone++
+				if err := c.bare(op.Snapshot); err != nil {
+					return err
+				}
+			}
 		}
 		rep := c.replicas[m.AgentID]
 		if rep == nil {
@@ -184,6 +188,16 @@ func (c *client) data(d protocol.Data) error {
 		c.batches[m.AgentID]++
 		if out := rep.Ops(&m); out != protocol.Applied {
 			return fmt.Errorf("batch %d (prev %d) of %s: outcome %d at watermark %d", m.Seq, m.PrevSeq, m.AgentID, out, rep.Seq())
+		}
+	}
+	return nil
+}
+
+// bare wants no steps at grade turn.
+func (c *client) bare(s *reducer.Snapshot) error {
+	for turn := range s.Turns() {
+		if c.grade == grade.Turn && len(turn.Steps) > 0 {
+			return fmt.Errorf("a snapshot at grade turn has steps")
 		}
 	}
 	return nil

@@ -78,7 +78,7 @@ func New(cfg Config) *Gateway {
 		topology: cfg.TopologyID, limits: cfg.Limits, refolds: make(chan struct{}, maxRefolds),
 	}
 	g := &Gateway{cfg: cfg, log: log, hub: newHub(src, log), index: newIndex(cfg.State, log), routes: routes()}
-	g.histories.keep = cfg.Limits.HistoryTimeout
+	g.histories.keep, g.histories.bytes = cfg.Limits.HistoryTimeout, cfg.Limits.HistoryBytes
 	g.queries = newQueries(g.hub, src)
 	return g
 }

@@ -15,6 +15,8 @@ type histories struct {
 	mu   sync.Mutex // guards list; a history in the making holds its own
 	list []*history // used last at the end
 	keep time.Duration
+	// bytes bounds the closed turns that each of them holds.
+	bytes int
 }
 
 // maxHistories bounds how many are kept at the same time.
@@ -26,45 +28,84 @@ type history struct {
 
 	making sync.Mutex // guards what follows
 	agent  *fold.Agent
-	whole  *past
+	past   *past
 }
 
-// get returns the whole transcript with a watermark not below min, which has
-// been reached by the feed. What was made before is only read on.
-func (h *histories) get(ctx context.Context, f *feed, min uint64) (*reducer.Snapshot, uint64, error) {
+// page cuts a page out of an agent's history, with a watermark not below min,
+// which the feed has reached. What was made before is read on where it serves,
+// else made anew around the page.
+func (h *histories) page(ctx context.Context, f *feed, q reducer.PageQuery, min uint64) (reducer.Page, uint64, error) {
 	e := h.entry(f)
 	e.making.Lock()
 	defer e.making.Unlock()
-	if e.agent == nil || e.agent.Seq() < min {
-		if err := e.make(ctx, min); err != nil {
-			return nil, 0, err
+	if e.agent != nil {
+		if err := e.readOn(ctx, min); err != nil {
+			return reducer.Page{}, 0, err
+		}
+		if page, ok, err := e.past.page(q); err != nil || ok {
+			return page, e.agent.Seq(), err
 		}
 	}
-	return e.whole.t.Snapshot(-1), e.agent.Seq(), nil
+	if q.After != "" {
+		return e.after(ctx, q, h.bytes, min)
+	}
+	if err := e.make(ctx, above(q), h.bytes, min); err != nil {
+		return reducer.Page{}, 0, err
+	}
+	page, _, err := e.past.page(q) // with fewer turns where not all of them fit
+	return page, e.agent.Seq(), err
 }
 
-// make folds the log into a transcript from which nothing is closed. The
-// caller holds making.
-func (e *history) make(ctx context.Context, upTo uint64) error {
-	f := e.feed
-	if e.agent != nil {
-		for rec, err := range f.continued(ctx, e.agent) {
-			if err != nil {
-				return err
-			}
-			e.whole.apply(e.agent.Step(rec).Ops)
+// after makes the history around the turns that follow one. How far it has to
+// reach is a guess, because undone turns leave gaps in the numbers: it reaches
+// further when the page needs more, and the page gets smaller when not all of
+// it fits.
+func (e *history) after(ctx context.Context, q reducer.PageQuery, bytes int, min uint64) (reducer.Page, uint64, error) {
+	span := q.Size
+	for range 16 {
+		if err := e.make(ctx, reducer.TurnOrdinal(q.After)+1+span, bytes, min); err != nil {
+			return reducer.Page{}, 0, err
 		}
-		return f.behind(e.agent.Seq(), upTo)
+		page, ok, err := e.past.page(q)
+		switch {
+		case err != nil || ok:
+			return page, e.agent.Seq(), err
+		case page.Incomplete && q.Size > 1:
+			q.Size /= 2
+			span = q.Size
+		default:
+			span *= 2
+		}
 	}
-	whole := &past{t: reducer.NewTranscript(string(f.agent))}
-	agent, err := f.refold(ctx, upTo, func(_ *fold.Agent, b fold.Batch) bool {
-		whole.apply(b.Ops)
+	return reducer.Page{}, 0, unavailable("the turns after " + q.After + " are too large to be made again; ask for them by before_turn")
+}
+
+// readOn folds what has been stored since.
+func (e *history) readOn(ctx context.Context, upTo uint64) error {
+	if e.agent.Seq() >= upTo {
+		return nil
+	}
+	for rec, err := range e.feed.continued(ctx, e.agent) {
+		if err != nil {
+			return err
+		}
+		e.past.apply(e.agent.Step(rec).Ops)
+	}
+	return e.feed.behind(e.agent.Seq(), upTo)
+}
+
+// make folds the log from its start.
+func (e *history) make(ctx context.Context, hi, bytes int, upTo uint64) error {
+	e.agent, e.past = nil, nil
+	past := newPast(string(e.feed.agent), hi, bytes)
+	agent, err := e.feed.refold(ctx, upTo, func(_ *fold.Agent, b fold.Batch) bool {
+		past.apply(b.Ops)
 		return true
-	}, fold.WithSink(whole))
+	}, fold.WithSink(past))
 	if err != nil {
 		return err
 	}
-	e.agent, e.whole = agent, whole
+	e.agent, e.past = agent, past
 	return nil
 }
 
@@ -106,41 +147,4 @@ func (h *histories) expire(ctx context.Context) {
 		h.drop(time.Now().Add(-h.keep))
 		h.mu.Unlock()
 	}
-}
-
-// past is a transcript that keeps what the fold's own state closes. What an
-// undo or clear takes back it is told as a sink, because the reset that a
-// client is sent would also drop what is merely closed.
-type past struct{ t *reducer.Transcript }
-
-// Close implements fold.Sink: what closes is in the transcript already.
-func (p *past) Close(reducer.Closed) {}
-
-// Gone implements fold.Sink.
-func (p *past) Gone(from int) {
-	var ids []string
-	behind := from == 0
-	for it := range p.t.Snapshot(-1).Items() {
-		behind = behind || it.Turn != nil && it.Turn.Ordinal >= from
-		if behind {
-			ids = append(ids, it.ID())
-		}
-	}
-	p.t.Apply([]reducer.Op{{Kind: reducer.OpItemsRemove, IDs: ids}})
-}
-
-func (p *past) apply(ops []reducer.Op) {
-	for i := range ops {
-		if ops[i].Kind == reducer.OpReset {
-			rest := make([]reducer.Op, 0, len(ops))
-			for _, op := range ops {
-				if op.Kind != reducer.OpReset {
-					rest = append(rest, op)
-				}
-			}
-			p.t.Apply(rest)
-			return
-		}
-	}
-	p.t.Apply(ops)
 }

@@ -20,6 +20,7 @@ type Limits struct {
 	CatchUp        time.Duration // how long an answer may wait for the leader
 	Drain          time.Duration // how long Run waits for requests at its end
 	QueryFeeds     int           // folds kept for the runs query
+	HistoryBytes   int           // closed turns of a re-made history
 	HistoryTimeout time.Duration // a re-made history unused that long is dropped
 }
 
@@ -33,7 +34,7 @@ func DefaultLimits() Limits {
 		SlowClient: 30 * time.Second, Grace: 20 * time.Second,
 		IdleCheck: 3 * time.Second, CatchUp: 5 * time.Second,
 		Drain: 5 * time.Second, QueryFeeds: 64,
-		HistoryTimeout: time.Minute,
+		HistoryBytes: 32 << 20, HistoryTimeout: time.Minute,
 	}
 }
 
@@ -55,6 +56,7 @@ func (l Limits) withDefaults() Limits {
 	orInt(&l.CatchUp, d.CatchUp)
 	orInt(&l.Drain, d.Drain)
 	orInt(&l.QueryFeeds, d.QueryFeeds)
+	orInt(&l.HistoryBytes, d.HistoryBytes)
 	orInt(&l.HistoryTimeout, d.HistoryTimeout)
 	return l
 }

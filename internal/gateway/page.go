@@ -44,15 +44,12 @@ func (c *call) transcript() *problem {
 		return badRequest("bad_parameter", err.Error())
 	}
 	if page.Incomplete {
-		past, pastSeq, err := c.g.histories.get(c.r.Context(), f, seq)
-		if err != nil && !errors.Is(err, errTrimmed) {
+		past, pastSeq, err := c.g.histories.page(c.r.Context(), f, ask, seq)
+		switch {
+		case err == nil:
+			page, seq = past, pastSeq
+		case !errors.Is(err, errTrimmed): // then the present is all there is
 			return asProblem(err)
-		}
-		if err == nil {
-			seq = pastSeq
-			if page, err = reducer.Paginate(past, ask); err != nil {
-				return badRequest("bad_parameter", err.Error())
-			}
 		}
 	}
 	answer := protocol.Page{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stenohq/steno/pkg/grade"
 	"github.com/stenohq/steno/pkg/protocol"
 	"github.com/stenohq/steno/pkg/reducer"
 )
@@ -172,41 +173,116 @@ func caughtUp(t *testing.T, r *rig, params string, limit int) string {
 }
 
 // Pages older than what the fold keeps are re-made from the log; together they
-// are the whole conversation.
+// are the whole conversation, however little of it is kept at a time.
 func TestOlderPages(t *testing.T) {
+	for _, kept := range []int{0, 20 << 10, 1} {
+		r := newRig(t, func(r *rig) { r.limits.HistoryBytes = kept })
+		var want []string
+		for i := range 90 {
+			r.publish("s", "main", "turn.started", fmt.Sprintf(`{"prompt":"q%d"}`, i))
+			r.publish("s", "main", "assistant.message", fmt.Sprintf(`{"text":"a%d"}`, i))
+			r.publish("s", "main", "warning", fmt.Sprintf(`{"message":"w%d"}`, i))
+			r.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
+			want = append(want, fmt.Sprintf("q%d/a%d w%d", i, i, i))
+		}
+		for _, size := range []int{13, 40, 100} {
+			var got []string
+			before := ""
+			for more := true; more; {
+				var page []string
+				page, before, more = r.page(fmt.Sprintf("page_size=%d", size) + before)
+				before = "&before_turn=" + before
+				got = append(page, got...)
+			}
+			if strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("kept %d: backwards by %d: %d turns\n%s", kept, size, len(got), strings.Join(got, "\n"))
+			}
+			got = nil
+			for more, after := true, 0; more; after = len(got) - 1 {
+				var page []string
+				cursor := fmt.Sprintf("&after_turn=t%d", after)
+				if len(got) == 0 {
+					page, _, _ = r.page("turn=t0")
+				} else {
+					page, _, more = r.page(fmt.Sprintf("page_size=%d", size) + cursor)
+				}
+				got = append(got, page...)
+			}
+			if strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("kept %d: forwards by %d: %d turns\n%s", kept, size, len(got), strings.Join(got, "\n"))
+			}
+		}
+	}
+}
+
+// page returns a page's turns in short, its first turn, and has_more.
+func (r *rig) page(params string) (turns []string, first string, more bool) {
+	r.t.Helper()
+	_, data := r.get("/v1/sessions/s/transcript?" + params)
+	p, err := protocol.DecodePage(data)
+	if err != nil {
+		r.t.Fatalf("%v: %.300s", err, data)
+	}
+	for it := range p.Snapshot.Items() {
+		switch {
+		case it.Turn != nil:
+			if first == "" {
+				first = it.Turn.TurnID
+			}
+			turns = append(turns, it.Turn.Prompt.V+"/"+it.Turn.Steps[0].Frames[0].Text)
+		case it.Marker != nil && len(turns) > 0:
+			var m struct{ Message string }
+			_ = json.Unmarshal([]byte(it.Marker.Payload), &m)
+			turns[len(turns)-1] += " " + m.Message
+		}
+	}
+	return turns, first, p.HasMore
+}
+
+// An undo that reaches turns the fold has closed is a reset for watchers, with
+// no steps at grade turn, and leaves the older turns to be paged.
+func TestUndoOfClosedTurns(t *testing.T) {
 	r := newRig(t, nil)
-	for i := range 90 {
+	say := func(i int) {
 		r.publish("s", "main", "turn.started", fmt.Sprintf(`{"prompt":"q%d"}`, i))
 		r.publish("s", "main", "assistant.message", fmt.Sprintf(`{"text":"a%d"}`, i))
 		r.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
 	}
-	var got []string
-	before := ""
-	for {
-		_, data := r.get("/v1/sessions/s/transcript?page_size=13" + before)
-		p, err := protocol.DecodePage(data)
-		if err != nil {
-			t.Fatalf("%v: %.300s", err, data)
+	for i := range 60 {
+		say(i)
+	}
+	var clients []*client
+	for _, g := range []grade.Grade{grade.Turn, grade.Block, grade.Delta} {
+		c := r.dial(protocol.CapabilityAppendInput)
+		c.grade = g
+		c.watch("s", grade.Spec{"*": g}, nil, "")
+		c.reaches("main", r.folded("s", "main").Seq())
+		clients = append(clients, c)
+	}
+	if page, _, _ := r.page("turn=t3"); len(page) != 1 { // a history made before the undo is read on
+		t.Errorf("turn t3: %v", page)
+	}
+	r.publish("s", "main", "context.undo", `{"count":50}`)
+	say(60)
+	want := r.folded("s", "main")
+	for _, c := range clients {
+		c.reaches("main", want.Seq())
+		if got, want := c.state("main"), wantState(want, c.grade); got != want {
+			t.Errorf("at %s holds\n%s\nthe fold\n%s", c.grade, got, want)
 		}
-		var page []string
-		for turn := range p.Snapshot.Turns() {
-			page = append(page, turn.Prompt.V+"/"+turn.Steps[0].Frames[0].Text)
-		}
-		got = append(page, got...)
-		if !p.HasMore {
-			break
-		}
-		for turn := range p.Snapshot.Turns() {
-			before = "&before_turn=" + turn.TurnID
-			break
+		if c.undone != 1 {
+			t.Errorf("at %s: %d resets inside batches", c.grade, c.undone)
 		}
 	}
-	if len(got) != 90 {
-		t.Fatalf("%d turns: %v", len(got), got)
+	page, _, more := r.page("page_size=100")
+	var prompts []string
+	for i := range 10 {
+		prompts = append(prompts, fmt.Sprintf("q%d/a%d", i, i))
 	}
-	for i, s := range got {
-		if want := fmt.Sprintf("q%d/a%d", i, i); s != want {
-			t.Errorf("turn %d is %s", i, s)
-		}
+	prompts = append(prompts, "q60/a60")
+	got := strings.Join(page, ",")
+	got = strings.ReplaceAll(strings.TrimSpace(got), " ,", ",") // the undo's own marker has no message
+	if got != strings.Join(prompts, ",") || more {
+		t.Errorf("the whole is %s, more %t", got, more)
 	}
 }
