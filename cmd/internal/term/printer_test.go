@@ -1,6 +1,7 @@
 package term
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stenohq/steno/pkg/events"
 	"github.com/stenohq/steno/pkg/fold"
+	"github.com/stenohq/steno/pkg/grade"
 	"github.com/stenohq/steno/pkg/reducer"
 )
 
@@ -99,6 +101,31 @@ func TestPrinter(t *testing.T) {
 	}
 	if out.String() != screen {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), screen)
+	}
+}
+
+// Whole texts give the same screen as streamed ones.
+func TestPrinterGrades(t *testing.T) {
+	_, batches := foldStory(t, story)
+	var block, turn strings.Builder
+	p, q := NewPrinter(&block, Options{Lines: 3}), NewPrinter(&turn, Options{})
+	for _, ops := range batches {
+		p.Ops("main", grade.Filter(ops, grade.Block))
+		q.Ops("main", grade.Filter(ops, grade.Turn))
+	}
+	if err := errors.Join(p.End(), q.End()); err != nil {
+		t.Fatal(err)
+	}
+	if block.String() != screen {
+		t.Errorf("got\n%s\nwant\n%s", block.String(), screen)
+	}
+	for _, lacks := range []string{"let me see", "● Bash", "↻"} {
+		if strings.Contains(turn.String(), lacks) {
+			t.Errorf("grade turn shows %q", lacks)
+		}
+	}
+	if !strings.Contains(turn.String(), "■ t1 failed: limit") {
+		t.Errorf("grade turn shows\n%s", turn.String())
 	}
 }
 
