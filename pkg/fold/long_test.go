@@ -15,7 +15,7 @@ import (
 // values, so that things close.
 func drawBurst(t *rapid.T) []string {
 	n := rapid.IntRange(1, 40).Draw(t, "burst")
-	big := strings.Repeat("x", rapid.SampledFrom([]int{0, 10, 100, 1000, 1000, 700_000}).Draw(t, "size"))
+	big := strings.Repeat("x", rapid.SampledFrom([]int{0, 10, 10, 100, 100, 1000, 1000, 1000, 1000, 1000, 700_000}).Draw(t, "size"))
 	if len(big) > 1000 {
 		n = min(n, 6)
 	}

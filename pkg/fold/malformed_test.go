@@ -259,3 +259,99 @@ func TestOperationsDecode(t *testing.T) {
 		}
 	}
 }
+
+// TestWrongTypesInside does what TestWrongTypes does for the fields of objects
+// inside payloads. # stands for the wrong value.
+func TestWrongTypesInside(t *testing.T) {
+	str, num, boolean, object, array := scan.String, scan.Number, scan.Bool, scan.Object, scan.Array
+	cases := 0
+	for _, c := range []struct {
+		typ, payload, field string
+		good                []scan.Kind
+	}{
+		{"turn.started", `{"origin":{"kind":#}}`, "origin.kind", []scan.Kind{str}},
+		{"turn.started", `{"origin":{"kind":"cron_job","jobId":#}}`, "origin.jobId", []scan.Kind{str}},
+		{"turn.started", `{"attachments":[#]}`, "attachments[]", []scan.Kind{object}},
+		{"turn.started", `{"attachments":[{"kind":#}]}`, "attachments[].kind", []scan.Kind{str}},
+		{"turn.started", `{"attachments":[{"mediaType":#}]}`, "attachments[].mediaType", []scan.Kind{str}},
+		{"turn.started", `{"attachments":[{"name":#}]}`, "attachments[].name", []scan.Kind{str}},
+		{"turn.started", `{"attachments":[{"size":#}]}`, "attachments[].size", []scan.Kind{num}},
+		{"turn.started", `{"promptAttachments":[{"url":#}]}`, "promptAttachments[].url", []scan.Kind{str}},
+		{"turn.started", `{"attachments":[{"fileId":#}]}`, "attachments[].fileId", []scan.Kind{str}},
+		{"turn.started", `{"attachments":[{"sha256":#}]}`, "attachments[].sha256", []scan.Kind{str}},
+		{"turn.ended", `{"reason":"failed","error":{"message":#}}`, "error.message", []scan.Kind{str}},
+		{"turn.step.completed", `{"usage":{"inputOther":#}}`, "usage.inputOther", []scan.Kind{num}},
+		{"turn.step.completed", `{"usage":{"output":#}}`, "usage.output", []scan.Kind{num}},
+		{"turn.step.completed", `{"usage":{"inputCacheRead":#}}`, "usage.inputCacheRead", []scan.Kind{num}},
+		{"turn.step.completed", `{"usage":{"inputCacheCreation":#}}`, "usage.inputCacheCreation", []scan.Kind{num}},
+		{"turn.step.completed", `{"llmServerDecodeMs":#}`, "llmServerDecodeMs", []scan.Kind{num}},
+		{"turn.step.retrying", `{"maxAttempts":#}`, "maxAttempts", []scan.Kind{num}},
+		{"turn.step.retrying", `{"statusCode":#}`, "statusCode", []scan.Kind{num}},
+		{"tool.progress", `{"toolCallId":"c1","update":{"kind":#}}`, "update.kind", []scan.Kind{str}},
+		{"tool.progress", `{"toolCallId":"c1","update":{"kind":"stdout","text":#}}`, "update.text", []scan.Kind{str}},
+		{"tool.progress", `{"toolCallId":"c1","update":{"kind":"progress","percent":#}}`, "update.percent", []scan.Kind{num}},
+		{"tool.progress", `{"toolCallId":"c1","update":{"kind":"custom","customKind":#}}`, "update.customKind", []scan.Kind{str}},
+		{"todo.updated", `{"items":[#]}`, "items[]", []scan.Kind{object}},
+		{"todo.updated", `{"items":[{"title":#,"status":"done"}]}`, "items[]", []scan.Kind{str}},
+		{"todo.updated", `{"items":[{"title":"a","status":#}]}`, "items[]", nil},
+		{"task.started", `{"info":{"taskId":#}}`, "info.taskId", []scan.Kind{str}},
+		{"task.started", `{"info":{"taskId":"z","kind":#}}`, "info.kind", []scan.Kind{str}},
+		{"task.started", `{"info":{"taskId":"z","description":#}}`, "info.description", []scan.Kind{str}},
+		{"task.started", `{"info":{"taskId":"z","status":#}}`, "info.status", nil},
+		{"task.started", `{"info":{"taskId":"z","detached":#}}`, "info.detached", []scan.Kind{boolean}},
+		{"task.started", `{"info":{"taskId":"z","agentId":#}}`, "info.agentId", []scan.Kind{str}},
+		{"task.started", `{"info":{"taskId":"z","toolCallId":#}}`, "info.toolCallId", []scan.Kind{str}},
+		{"task.started", `{"info":{"taskId":"z","startedAt":#}}`, "info.startedAt", []scan.Kind{num}},
+		{"task.terminated", `{"info":{"taskId":"z","endedAt":#}}`, "info.endedAt", []scan.Kind{num}},
+		{"shell.output", `{"commandId":"s","update":{"text":#}}`, "update.text", []scan.Kind{str}},
+		{"goal.updated", `{"snapshot":{"objective":#,"status":"active"}}`, "snapshot.objective", []scan.Kind{str}},
+		{"goal.updated", `{"snapshot":{"objective":"o","status":#}}`, "snapshot.status", nil},
+		{"goal.updated", `{"snapshot":{"objective":"o","status":"active","tokensUsed":#}}`, "snapshot.tokensUsed", []scan.Kind{num}},
+		{"goal.updated", `{"snapshot":{"objective":"o","status":"active","budget":#}}`, "snapshot.budget", []scan.Kind{object}},
+		{"goal.updated", `{"snapshot":{"objective":"o","status":"active","budget":{"tokenBudget":#}}}`, "snapshot.budget.tokenBudget", []scan.Kind{num}},
+		{"goal.updated", `{"snapshot":{"objective":"o","status":"active","completionCriterion":#}}`, "snapshot.completionCriterion", []scan.Kind{str}},
+		{"agent.activity.updated", `{"activity":#}`, "activity", nil},
+		{"agent.activity.updated", `{"phase":#}`, "phase", []scan.Kind{object}},
+		{"agent.activity.updated", `{"phase":{"kind":#}}`, "phase.kind", nil},
+		{"agent.activity.updated", `{"phase":{"kind":"running","turnId":#,"step":1,"since":1}}`, "phase.turnId", []scan.Kind{num}},
+		{"agent.activity.updated", `{"phase":{"kind":"running","turnId":1,"step":#,"since":1}}`, "phase.step", []scan.Kind{num}},
+		{"agent.activity.updated", `{"phase":{"kind":"running","turnId":1,"step":1,"since":#}}`, "phase.since", []scan.Kind{num}},
+		{"agent.activity.updated", `{"phase":{"kind":"ended","turnId":1,"reason":#,"at":1}}`, "phase.reason", nil},
+		{"agent.activity.updated", `{"phase":{"kind":"retrying","turnId":1,"step":1,"since":1,"failedAttempt":#}}`, "phase.failedAttempt", []scan.Kind{num}},
+		{"agent.activity.updated", `{"lifecycle":"ready","turn":#}`, "turn", []scan.Kind{object}},
+		{"agent.activity.updated", `{"lifecycle":"ready","turn":{"turnId":#}}`, "turn.turnId", []scan.Kind{num}},
+		{"agent.activity.updated", `{"lifecycle":"ready","turn":{"turnId":1,"phase":#}}`, "turn.phase", nil},
+		{"agent.activity.updated", `{"lifecycle":"ready","turn":{"turnId":1,"pendingApprovals":#}}`, "turn.pendingApprovals", []scan.Kind{array}},
+		{"agent.activity.updated", `{"lifecycle":"ready","turn":{"turnId":1,"activeToolCalls":[#]}}`, "turn.activeToolCalls[]", []scan.Kind{object}},
+		{"agent.activity.updated", `{"lifecycle":"ready","lastTurn":#}`, "lastTurn", []scan.Kind{object}},
+		{"interaction.resolved", `{"id":"i1","response":#}`, "response", []scan.Kind{object}},
+		{"interaction.resolved", `{"id":"i1","response":{"decision":#}}`, "response.decision", nil},
+		{"prompt.steered", `{"activePromptId":"p1","promptIds":[#]}`, "promptIds[]", []scan.Kind{str}},
+		{"prompt.completed", `{"promptId":"p1","reason":"completed","finishedAt":#}`, "finishedAt", []scan.Kind{num}},
+		{"message", `{"role":"user","content":[#]}`, "content[]", []scan.Kind{str, object}},
+		{"message", `{"role":"user","content":[{"type":"text","text":#}]}`, "content[].text", []scan.Kind{str}},
+		{"message", `{"role":"user","content":[{"type":#}]}`, "content[].type", []scan.Kind{str}},
+		{"message", `{"role":"user","content":[{"type":"image","source":{"url":#}}]}`, "content[].source.url", []scan.Kind{str}},
+		{"message", `{"role":"user","content":"x","metadata":{"source":#}}`, "metadata.source", []scan.Kind{str}},
+		{"message", `{"role":"assistant","content":"x","metadata":{"reasoning":#}}`, "metadata.reasoning", []scan.Kind{str}},
+		{"message", `{"role":"assistant","content":"x","metadata":{"tool_calls":#}}`, "metadata.tool_calls", []scan.Kind{array}},
+		{"message", `{"role":"assistant","content":"x","metadata":{"tool_calls":[#]}}`, "metadata.tool_calls[]", []scan.Kind{object}},
+		{"message", `{"role":"assistant","content":"x","metadata":{"tool_calls":[{"id":#,"name":"n"}]}}`, "metadata.tool_calls[].id", []scan.Kind{str}},
+		{"message", `{"role":"assistant","content":"x","metadata":{"tool_calls":[{"id":"q","name":#}]}}`, "metadata.tool_calls[].name", []scan.Kind{str}},
+		{"message", `{"role":"tool","content":"x","metadata":{"tool_call_id":#}}`, "metadata.tool_call_id", []scan.Kind{str}},
+		{"message", `{"role":"tool","content":"x","metadata":{"tool_call_id":"c1","is_error":#}}`, "metadata.is_error", []scan.Kind{boolean}},
+		{"tool_lifecycle", `{"tool_call_id":"c1","status":"failed","error":{"message":#}}`, "error.message", []scan.Kind{str}},
+	} {
+		for kind, value := range sampleOf {
+			if slices.Contains(c.good, kind) {
+				continue
+			}
+			cases++
+			w := scene(t).add(ev(c.typ, strings.Replace(c.payload, "#", value, 1)))
+			if !w.noticeOf(c.typ, c.field) {
+				t.Errorf("%s %s is %s: no notice: %s", c.typ, c.field, kind, opsJSON(w.last().Ops))
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
