@@ -56,6 +56,14 @@ func TestFactTransitions(t *testing.T) {
 	}
 }
 
+// The reason of a failed call may stand inside its result.
+func TestFactInnerError(t *testing.T) {
+	newWorld(t).add(
+		ev("message", `{"role":"assistant","content":"","metadata":{"tool_calls":[{"id":"c","name":"Task","arguments":"{}"}]}}`),
+		ev("tool_lifecycle", `{"tool_call_id":"c","status":"failed","result":{"status":"error","error":{"code":"E","message":"inner"}}}`),
+	).want(frame0+"/state", "error", frame0+"/error", "inner")
+}
+
 func TestDecisions(t *testing.T) {
 	newWorld(t).add(
 		ev("tool.call.started", `{"toolCallId":"c","name":"X","args":{}}`), ev("turn.ended", `{"reason":"cancelled"}`),

@@ -59,6 +59,18 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestGoldenCorpus does the same for a recorded session of the plain-loop
+// family.
+func TestGoldenCorpus(t *testing.T) {
+	const name = "d-task.transcript-s-20261130-160533-8da2"
+	log, err := os.ReadFile("../../../shared/corpus/mycodeagent/" + name + ".jsonl")
+	if err != nil {
+		t.Skip("the corpus is not here")
+	}
+	session := `"session_id": "` + strings.TrimPrefix(name, "d-task.transcript-") + `"`
+	checkGolden(t, "testdata/corpus/mycodeagent.golden", transcribe(t, bytes.ReplaceAll(log, []byte(session), []byte(`"session_id":"s-1"`))))
+}
+
 func checkGolden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	got = append([]byte("fold "+strconv.Itoa(reducer.FoldVersion)+"\n"), got...)

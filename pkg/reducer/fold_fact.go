@@ -146,10 +146,29 @@ func (f *Fold) factLifecycle(p *foldPayload) {
 	if r.output == "" && scan.KindOf(text) == scan.String {
 		r.output = Raw(text)
 	}
+	if r.failed && !r.error.Set {
+		r.error = innerError(r.output)
+	}
 	if r.output == "" {
 		r.output, r.blob = fr.head.Output, fr.head.OutputBlob
 	}
 	f.putResult(fr, r)
+}
+
+// innerError finds the message of an error inside a tool's own result:
+// {"error":{"message":…}}.
+func innerError(result Raw) (message Opt[string]) {
+	inner := []byte(result)
+	for _, name := range [...]string{"error", "message"} {
+		if scan.KindOf(inner) != scan.Object {
+			return message
+		}
+		inner, _ = scan.Get(inner, name)
+	}
+	if s, ok := foldString(inner); ok {
+		message = Some(s)
+	}
+	return message
 }
 
 // factCheckpoint folds checkpoint.
