@@ -115,55 +115,55 @@ func (s *fieldSet) first(f field) bool {
 
 // decodeMember puts the current member of m into its field.
 func decodeMember(ev *Event, m *scan.Members, seen *fieldSet, data []byte) error {
-	key, value := m.Key(), m.Value()
-	f := fieldOf(key)
+	value := m.Value()
+	f := fieldOf(m)
 	if f == fieldUnknown {
 		start := m.NameOffset()
 		ev.Extra = appendExtra(ev.Extra, data[start:m.Offset()+len(value)])
 		return nil
 	}
 	if !seen.first(f) {
-		return fieldError(key, "stands twice")
+		return fieldError(f.String(), "stands twice")
 	}
 	if scan.IsNull(value) {
 		return nil
 	}
 	switch f {
 	case fieldType:
-		return decodeName(&ev.Type, key, value, MaxType)
+		return decodeName(&ev.Type, f, value, MaxType)
 	case fieldPayload:
-		return decodeKind(&ev.Payload, key, value, scan.Object)
+		return decodeKind(&ev.Payload, f, value, scan.Object)
 	case fieldSession:
-		return decodeID((*string)(&ev.Session), key, value)
+		return decodeID((*string)(&ev.Session), f, value)
 	case fieldAgent:
-		return decodeID((*string)(&ev.Agent), key, value)
+		return decodeID((*string)(&ev.Agent), f, value)
 	case fieldID:
-		return decodeName(&ev.ID, key, value, MaxID)
+		return decodeName(&ev.ID, f, value, MaxID)
 	case fieldTimestamp:
-		return decodeName(&ev.Timestamp, key, value, MaxID)
+		return decodeName(&ev.Timestamp, f, value, MaxID)
 	case fieldRunID:
-		return decodeName(&ev.RunID, key, value, MaxID)
+		return decodeName(&ev.RunID, f, value, MaxID)
 	case fieldSourceRun:
-		return decodeName(&ev.SourceRun, key, value, MaxID)
+		return decodeName(&ev.SourceRun, f, value, MaxID)
 	case fieldReferenceID:
-		return decodeName(&ev.ReferenceID, key, value, MaxReference)
+		return decodeName(&ev.ReferenceID, f, value, MaxReference)
 	case fieldBlobs:
-		return decodeKind(&ev.Blobs, key, value, scan.Array)
+		return decodeKind(&ev.Blobs, f, value, scan.Array)
 	case fieldLabels:
-		return decodeKind(&ev.Labels, key, value, scan.Object)
+		return decodeKind(&ev.Labels, f, value, scan.Object)
 	default:
-		return decodeNumber(ev, f, key, value)
+		return decodeNumber(ev, f, value)
 	}
 }
 
-func decodeNumber(ev *Event, f field, key string, value []byte) error {
+func decodeNumber(ev *Event, f field, value []byte) error {
 	low, high := uint64(0), uint64(MaxStep)
 	if f == fieldN {
 		low, high = 1, MaxOrdinal
 	}
 	u, ok := scan.Uint64(value)
 	if !ok || u < low || u > high {
-		return fieldError(key, "want an integer from "+strconv.FormatUint(low, 10)+" to "+
+		return fieldError(f.String(), "want an integer from "+strconv.FormatUint(low, 10)+" to "+
 			strconv.FormatUint(high, 10)+", got "+excerpt(value))
 	}
 	switch f {
@@ -198,8 +198,17 @@ const (
 	fieldUnknown
 )
 
-// fieldOf finds a field by its name.
-func fieldOf(name string) field {
+// fieldOf tells which field the current member is.
+func fieldOf(m *scan.Members) field {
+	name := m.RawKey()
+	f := fieldNamed(string(name[1 : len(name)-1]))
+	if f == fieldUnknown && bytes.IndexByte(name, '\\') >= 0 {
+		f = fieldNamed(m.Key())
+	}
+	return f
+}
+
+func fieldNamed(name string) field {
 	switch name {
 	case "event_type":
 		return fieldType
@@ -233,6 +242,13 @@ func fieldOf(name string) field {
 	return fieldUnknown
 }
 
+func (f field) String() string {
+	return [...]string{
+		"event_type", "payload", "session_id", "agent_id", "event_id", "timestamp", "run_id",
+		"source_run", "n", "step", "reference_id", "blobs", "labels", "schema_version", "unknown",
+	}[f]
+}
+
 // appendExtra joins unknown members. The first one aliases the buffer and is
 // copied when a second comes.
 func appendExtra(extra, member []byte) []byte {
@@ -242,21 +258,21 @@ func appendExtra(extra, member []byte) []byte {
 	return append(append(extra, ','), member...)
 }
 
-func decodeKind(dst *[]byte, key string, value []byte, want scan.Kind) error {
+func decodeKind(dst *[]byte, f field, value []byte, want scan.Kind) error {
 	if got := scan.KindOf(value); got != want {
-		return fieldError(key, "want "+want.String()+", got "+got.String())
+		return fieldError(f.String(), "want "+want.String()+", got "+got.String())
 	}
 	*dst = value
 	return nil
 }
 
-func decodeID(dst *string, key string, value []byte) error {
+func decodeID(dst *string, f field, value []byte) error {
 	s, ok := scan.Unquote(value)
 	if !ok {
-		return fieldError(key, "want a string, got "+scan.KindOf(value).String())
+		return fieldError(f.String(), "want a string, got "+scan.KindOf(value).String())
 	}
 	if err := checkID(s); err != nil {
-		return &FieldError{Field: key, Problem: err.Error(), err: ErrID}
+		return &FieldError{Field: f.String(), Problem: err.Error(), err: ErrID}
 	}
 	*dst = s
 	return nil
@@ -264,15 +280,15 @@ func decodeID(dst *string, key string, value []byte) error {
 
 // decodeName reads a string that serves as a key: valid UTF-8 without control
 // characters.
-func decodeName(dst *string, key string, value []byte, limit int) error {
+func decodeName(dst *string, f field, value []byte, limit int) error {
 	s, ok := scan.Unquote(value)
 	switch {
 	case !ok:
-		return fieldError(key, "want a string, got "+scan.KindOf(value).String())
+		return fieldError(f.String(), "want a string, got "+scan.KindOf(value).String())
 	case len(s) > limit:
-		return fieldError(key, "is "+strconv.Itoa(len(s))+" bytes long, the limit is "+strconv.Itoa(limit))
+		return fieldError(f.String(), "is "+strconv.Itoa(len(s))+" bytes long, the limit is "+strconv.Itoa(limit))
 	case len(s) != len(value)-2 && !plain(s): // what holds no escape is plain
-		return fieldError(key, "holds a control character or half a character")
+		return fieldError(f.String(), "holds a control character or half a character")
 	}
 	*dst = s
 	return nil

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/stenohq/steno/pkg/events"
+	"github.com/stenohq/steno/pkg/events/scan"
 	"github.com/stenohq/steno/pkg/fold"
 	"github.com/stenohq/steno/pkg/internal/facttest"
 	"github.com/stenohq/steno/pkg/internal/pubmodel"
@@ -417,4 +418,49 @@ func foldMessages(list []pubmodel.Message) *fold.Agent {
 		a.Step(fold.Record{Seq: m.Seq, StreamSeq: m.Seq, Data: bytes.Clone(m.Data)})
 	}
 	return a
+}
+
+// TestJoinedDeltas: how a publisher cuts its text does not matter.
+func TestJoinedDeltas(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := genStory().Draw(t, "story")
+		cut := s.live(t)
+		joined := facttest.New(t)
+		var text string
+		flush := func() {
+			if text != "" {
+				joined.Emit(events.AssistantDelta{Delta: text})
+			}
+			text = ""
+		}
+		for _, data := range cut.Data {
+			var ev events.Event
+			if err := events.Decode(bytes.Clone(data), &ev); err != nil {
+				t.Fatal(err)
+			}
+			if ev.Type == events.TypeAssistantDelta {
+				raw, _ := scan.Get(ev.Payload, "delta")
+				part, _ := scan.Unquote(raw)
+				text += part
+				continue
+			}
+			flush()
+			joined.Run(ev.RunID).Raw(ev.Type, string(ev.Payload))
+		}
+		flush()
+		if got, want := told(t, joined.Fold()), told(t, cut.Fold()); got != want {
+			t.Fatalf("joined:\n%s\ncut:\n%s", got, want)
+		}
+	})
+}
+
+// TestBoundedIsWhole: as long as nothing is beyond the bounds, a fold that
+// keeps everything says the same.
+func TestBoundedIsWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := genStory().Draw(t, "story").live(t)
+		if got, want := told(t, l.Fold()), told(t, l.Fold(fold.WholeHistory())); got != want {
+			t.Fatalf("bounded:\n%s\nwhole:\n%s", got, want)
+		}
+	})
 }
