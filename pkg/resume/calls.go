@@ -18,6 +18,7 @@ type callTable struct {
 	counts ToolCounts // of all calls, listed or not
 
 	settled, unsettled int // of those listed
+	settledSize        int // bytes
 }
 
 type callKey struct{ run, id string }
@@ -105,6 +106,7 @@ func (t *callTable) change(c *call, one *facts.Fact, f func()) {
 func (t *callTable) tally(c *call, n int) {
 	if c.settled() {
 		t.settled += n
+		t.settledSize += n * c.size()
 	} else {
 		t.unsettled += n
 	}
@@ -237,7 +239,9 @@ func (t *callTable) fill(one *facts.Fact) {
 	for _, asked := range one.Calls {
 		if c := t.find(one.Run, asked.ID); c != nil && c.args == "" && c.requested > 0 {
 			t.size -= c.size()
+			t.tally(c, -1)
 			c.args = clone(facts.Streamed(asked.Args))
+			t.tally(c, 1)
 			t.size += c.size()
 		}
 	}
@@ -247,11 +251,12 @@ func (t *callTable) fill(one *facts.Fact) {
 // of the oldest unsettled ones, then these. It waits until twice as much as is
 // kept has come together, so that a long log pays little for it.
 func (t *callTable) bound() {
-	if t.whole || t.size <= 2*maxCallBytes && t.settled <= 2*maxSettled && t.unsettled <= 2*maxUnsettled {
+	if t.whole || t.size <= 2*maxCallBytes && t.settledSize <= 2*maxSettledBytes &&
+		t.settled <= 2*maxSettled && t.unsettled <= 2*maxUnsettled {
 		return
 	}
 	t.list = slices.DeleteFunc(t.list, func(c *call) bool {
-		drop := c.settled() && (t.size > maxCallBytes || t.settled > maxSettled)
+		drop := c.settled() && (t.size > maxCallBytes || t.settledSize > maxSettledBytes || t.settled > maxSettled)
 		if drop {
 			t.leave(c)
 		}

@@ -114,7 +114,7 @@ func (t *callTable) walk(w *codec.Walker) {
 	}
 	if w.Reading() {
 		t.index = map[callKey]*call{}
-		t.settled, t.unsettled = 0, 0
+		t.settled, t.unsettled, t.settledSize = 0, 0, 0
 		for _, c := range t.list {
 			t.index[c.callKey] = c
 			t.tally(c, 1)

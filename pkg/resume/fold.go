@@ -16,12 +16,13 @@ import (
 
 // The bounds of a Fold that is not Whole.
 const (
-	MaxHistory   = 512 << 10 // bytes of messages
-	maxCallBytes = 512 << 10 // of tool calls
-	maxUnsettled = 1000      // calls neither completed nor failed
-	maxSettled   = 1000      // calls that are
-	maxChildren  = 1000
-	maxRuntime   = 256 << 10 // bytes of runtime state
+	MaxHistory      = 512 << 10 // bytes of messages
+	maxCallBytes    = 512 << 10 // of tool calls
+	maxSettledBytes = 128 << 10 // of those completed or failed
+	maxUnsettled    = 1000      // calls neither completed nor failed
+	maxSettled      = 1000      // calls that are
+	maxChildren     = 1000
+	maxRuntime      = 256 << 10 // bytes of runtime state
 )
 
 // Options choose what a Fold keeps.
