@@ -290,3 +290,21 @@ func TestFourMebibytes(t *testing.T) {
 	b.want("items/t50", "")
 	b.check()
 }
+
+// The newest 20 turns are counted over all turns, also those that closed
+// because of their size.
+func TestNewestTwentyOfAll(t *testing.T) {
+	b := newBig(t)
+	b.add("turn.started", `{}`).add("tool.call.started", `{"toolCallId":"c","name":"X","args":{},"taskId":"k"}`).add("turn.ended", `{"reason":"completed"}`)
+	for i := range 22 {
+		prompt := "small"
+		if i < 12 {
+			prompt = strings.Repeat("x", 700_000)
+		}
+		b.add("turn.started", `{"prompt":"`+prompt+`"}`).add("turn.ended", `{"reason":"completed"}`)
+	}
+	b.want("items/0/turnId", "t0", "items/1/turnId", "t8", "items/#", "16")
+	b.add("tool.result", `{"toolCallId":"c","output":1}`)
+	b.want("items/0/turnId", "t8", "items/#", "15")
+	b.check()
+}

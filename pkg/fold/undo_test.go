@@ -93,3 +93,23 @@ func TestUndoClosed(t *testing.T) {
 		b.check()
 	}
 }
+
+// A held turn among closed ones is counted where it stands.
+func TestUndoHeldAmongClosed(t *testing.T) {
+	for count, left := range map[int]int{20: 40, 30: 30, 31: 29, 50: 10, 59: 1, 60: 0} {
+		b := newBig(t)
+		for i := range 60 {
+			b.add("turn.started", `{"prompt":"p"}`)
+			if i == 29 || i == 10 {
+				b.add("tool.call.started", `{"toolCallId":"c`+strconv.Itoa(i)+`","name":"X","args":{},"taskId":"k`+strconv.Itoa(i)+`"}`)
+			}
+			b.add("turn.ended", `{"reason":"completed"}`)
+		}
+		b.want("items/#", "22", "items/0/turnId", "t10", "items/1/turnId", "t29")
+		b.add("context.undo", `{"count":`+strconv.Itoa(count)+`}`)
+		if got := b.a.Info().Turns; got != left {
+			t.Errorf("undo %d leaves %d turns, want %d", count, got, left)
+		}
+		b.check()
+	}
+}

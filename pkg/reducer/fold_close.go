@@ -27,8 +27,8 @@ func (f *Fold) settle() {
 		return
 	}
 	f.due = false
-	if n := len(f.turns) - keptTurns; n > 0 {
-		f.closeOlder(f.turns[n].head.Ordinal)
+	if len(f.idleTurns) > 0 && f.idleTurns[0] != f.newestTurn() {
+		f.closeOlder(f.countBack(keptTurns, false))
 	}
 	if t := f.newestTurn(); t != nil {
 		if n := len(t.steps) - keptSteps; n > 0 {

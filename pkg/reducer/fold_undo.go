@@ -1,7 +1,5 @@
 package reducer
 
-import "slices"
-
 // maxRemove is the number of ids above which an undo is told by a reset.
 const maxRemove = 1000
 
@@ -22,7 +20,7 @@ func (f *Fold) contextUndo(p *foldPayload) {
 	for _, t := range f.runningTurns() {
 		f.endTurn(t, turnEnd{state: TurnCancelled})
 	}
-	f.removeFrom(f.undoFrom(count.V))
+	f.removeFrom(f.countBack(count.V, true))
 	f.addMarker("undo", p.all())
 }
 
@@ -39,42 +37,6 @@ func (f *Fold) contextClear(p *foldPayload) {
 // Undone returns from which turn on the batch took turns back; ok is false when
 // it took none.
 func (f *Fold) Undone() (from int, ok bool) { return f.undone.V, f.undone.Set }
-
-// undoFrom returns the ordinal of the count-th last turn of a user, -1 when
-// there are fewer.
-func (f *Fold) undoFrom(count int) int {
-	held := len(f.turns) - 1
-	past := f.closed.fromLast()
-	for {
-		switch {
-		case held >= 0 && (!past.ok || f.turns[held].head.Ordinal > past.last()):
-			t := f.turns[held]
-			held--
-			if t.head.Origin.Kind == OriginUser {
-				count--
-			}
-			if count == 0 {
-				return t.head.Ordinal
-			}
-		case past.ok:
-			// A run of closed turns, down to the held one below it.
-			low := past.first()
-			if held >= 0 {
-				low = max(low, f.turns[held].head.Ordinal+1)
-			}
-			if past.user() {
-				if n := past.last() - low + 1; n < count {
-					count -= n
-				} else {
-					return past.last() - count + 1
-				}
-			}
-			past.skipTo(low)
-		default:
-			return -1
-		}
-	}
-}
 
 // removeFrom takes back every item from the turn with that ordinal on; all of
 // them when it is -1.
@@ -248,98 +210,4 @@ func (f *Fold) setOf(e *foldEntity) *foldSet {
 func (f *Fold) reset() {
 	op := f.push(OpReset)
 	op.AgentID, op.Snapshot = f.agentID, f.Snapshot(-1)
-}
-
-// closedTurns holds the ordinals of closed turns as runs, in their order.
-type closedTurns struct{ runs []closedRun }
-
-// closedRun is a range of closed turns of which all, or none, are of a user.
-type closedRun struct {
-	first, last int
-	user        bool
-}
-
-func (c *closedTurns) empty() bool { return len(c.runs) == 0 }
-
-// add adds one ordinal that is not there.
-func (c *closedTurns) add(n int, user bool) {
-	i := len(c.runs)
-	for i > 0 && c.runs[i-1].first > n {
-		i--
-	}
-	left := i > 0 && c.runs[i-1].last == n-1 && c.runs[i-1].user == user
-	right := i < len(c.runs) && c.runs[i].first == n+1 && c.runs[i].user == user
-	switch {
-	case left && right:
-		c.runs[i-1].last = c.runs[i].last
-		c.runs = append(c.runs[:i], c.runs[i+1:]...)
-	case left:
-		c.runs[i-1].last = n
-	case right:
-		c.runs[i].first = n
-	default:
-		c.runs = append(c.runs, closedRun{})
-		copy(c.runs[i+1:], c.runs[i:])
-		c.runs[i] = closedRun{n, n, user}
-	}
-}
-
-// below returns the largest ordinal below n, -1 for none.
-func (c *closedTurns) below(n int) int {
-	for _, r := range slices.Backward(c.runs) {
-		if r.first < n {
-			return min(r.last, n-1)
-		}
-	}
-	return -1
-}
-
-// dropFrom removes the ordinals from one on and returns how many they were.
-func (c *closedTurns) dropFrom(from int) (n int) {
-	for len(c.runs) > 0 {
-		r := &c.runs[len(c.runs)-1]
-		if r.last < from {
-			break
-		}
-		if r.first < from {
-			n += r.last - from + 1
-			r.last = from - 1
-			break
-		}
-		n += r.last - r.first + 1
-		c.runs = c.runs[:len(c.runs)-1]
-	}
-	return n
-}
-
-// closedWalk walks closed turns from the newest on.
-type closedWalk struct {
-	runs []closedRun
-	ok   bool
-	top  int
-}
-
-func (c *closedTurns) fromLast() closedWalk {
-	w := closedWalk{runs: c.runs, ok: len(c.runs) > 0}
-	if w.ok {
-		w.top = c.runs[len(c.runs)-1].last
-	}
-	return w
-}
-
-func (w *closedWalk) run() closedRun { return w.runs[len(w.runs)-1] }
-func (w *closedWalk) first() int     { return w.run().first }
-func (w *closedWalk) last() int      { return w.top }
-func (w *closedWalk) user() bool     { return w.run().user }
-
-// skipTo goes on below an ordinal of the present run.
-func (w *closedWalk) skipTo(low int) {
-	if low > w.first() {
-		w.top = low - 1
-		return
-	}
-	w.runs = w.runs[:len(w.runs)-1]
-	if w.ok = len(w.runs) > 0; w.ok {
-		w.top = w.run().last
-	}
 }
