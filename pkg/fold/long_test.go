@@ -84,6 +84,7 @@ func TestRandomLongLogs(t *testing.T) {
 					rt.Fatalf("record %d: gap after a reset", seq)
 				}
 			}
+			checkBound(rt, live.Snapshot(-1))
 			state := live.Encode()
 			if string(other.Encode().Head) != string(state.Head) {
 				rt.Fatalf("record %d: the states differ", seq)
@@ -140,4 +141,40 @@ func slicesSort(steps []*reducer.Step) {
 			steps[j], steps[j-1] = steps[j-1], steps[j]
 		}
 	}
+}
+
+// checkBound: above 4 MiB nothing is kept that could be closed, and of ended
+// turns no more than there should be.
+func checkBound(t tester, s *reducer.Snapshot) {
+	t.Helper()
+	free := true // nothing runs that could hold a turn
+	for task := range s.Tasks() {
+		free = free && task.State != "running"
+	}
+	for range s.Pending() {
+		free = false
+	}
+	size := len(snapJSON(s))
+	var newest *reducer.Turn
+	closable := 0
+	for turn := range s.Turns() {
+		if newest != nil && newest.State != reducer.TurnRunning && !runsTool(newest) {
+			closable++
+		}
+		newest = turn
+	}
+	if free && closable > 0 && size > keptLimit+1<<16 || free && closable >= 20 {
+		t.Fatalf("%d bytes and %d turns are kept that could be closed", size, closable)
+	}
+}
+
+func runsTool(turn *reducer.Turn) bool {
+	for _, s := range turn.Steps {
+		for _, f := range s.Frames {
+			if f.State == reducer.ToolRunning {
+				return true
+			}
+		}
+	}
+	return false
 }
