@@ -157,8 +157,14 @@ func (o *opener) openPart(ctx context.Context) (bool, error) {
 	case o.req.Distrust > 0 && o.req.Distrust <= o.end.seq:
 		broken = &damage{problem: fmt.Sprintf("lines from seq %d are not what the stream holds", o.req.Distrust)}
 	}
-	if err := o.foreign(); err != nil {
-		return false, err
+	if o.ofAnother() {
+		if !o.mine() || o.end.seq >= o.end.meta.FirstSeq {
+			return false, fmt.Errorf("%w: %s holds session %q, agent %q; ids that differ only in case need a file system that tells them apart",
+				ErrForeign, openFile, o.end.meta.Session, o.end.meta.Agent)
+		}
+		// Lines were recorded here and none follows from this metadata: it is
+		// the metadata that was altered.
+		broken = &damage{line: 1, problem: "metadata of another agent"}
 	}
 	if broken == nil {
 		return true, o.settle(f, size)
@@ -184,14 +190,10 @@ func hasLine(f ReadFile, size int64) (bool, error) {
 	return l.whole, err
 }
 
-// foreign refuses the log of another agent.
-func (o *opener) foreign() error {
-	m := o.end.meta
-	if m.Part == 0 || m.Session == o.req.Session && m.Agent == o.req.Agent {
-		return nil
-	}
-	return fmt.Errorf("%w: %s holds session %q, agent %q; ids that differ only in case need a file system that tells them apart",
-		ErrForeign, openFile, m.Session, m.Agent)
+// ofAnother tells whether the metadata names another agent.
+func (o *opener) ofAnother() bool {
+	m := &o.end.meta
+	return m.Part > 0 && (m.Session != o.req.Session || m.Agent != o.req.Agent)
 }
 
 // settle ends a good file with a whole line and makes it durable. What lies
@@ -238,9 +240,14 @@ func (o *opener) dirs() []string {
 
 // repair writes the open part anew from what is good of it and the source.
 func (o *opener) repair(ctx context.Context, f File, size int64) error {
-	lines, err := survey(io.NewSectionReader(f, 0, size), o.anchor())
+	anchor := o.anchor()
+	sameStream := anchor != nil && (o.end.meta.Part == 0 || recordedFrom(o.end.meta, anchor.Stream))
+	lines, err := survey(io.NewSectionReader(f, 0, size), anchor, sameStream)
 	if err != nil {
 		return err
+	}
+	if o.ofAnother() {
+		lines[0].drop = true
 	}
 	if o.req.Distrust > 0 {
 		for i := range lines {
@@ -249,32 +256,69 @@ func (o *opener) repair(ctx context.Context, f File, size int64) error {
 			}
 		}
 	}
-	first := uint64(1)
-	if i := slices.IndexFunc(lines, func(l surveyed) bool { return !l.drop && l.counted() }); i >= 0 && o.num == 0 &&
-		o.mine() && o.req.Anchor.Part > 1 {
-		first = lines[i].Seq
+	meta, err := o.remade(lines)
+	if err != nil {
+		return err
 	}
-	return o.rewrite(ctx, f, lines, first)
+	if err := o.doubtMetadata(f, lines, meta); err != nil {
+		return err
+	}
+	return o.rewrite(ctx, f, lines, meta)
+}
+
+// doubtMetadata drops metadata that no line follows from and that are not what
+// is known of this part.
+func (o *opener) doubtMetadata(f ReadFile, lines []surveyed, want Metadata) error {
+	if !o.mine() || len(lines) == 0 || lines[0].class != metadata || lines[0].drop || len(lines) > 1 && lines[1].linked {
+		return nil
+	}
+	text := make([]byte, lines[0].n)
+	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	m, err := parseMetadata(text)
+	if err != nil {
+		return err
+	}
+	want.Epoch, want.CreatedAt = m.Epoch, m.CreatedAt
+	lines[0].drop = m != want
+	return nil
 }
 
 // rebuild makes an open part that has vanished.
 func (o *opener) rebuild(ctx context.Context) error {
 	o.report.Problem = fmt.Sprintf("%s is missing, seq %d was recorded", openFile, o.req.Anchor.Seq)
-	return o.rewrite(ctx, nil, nil, 1)
+	meta, err := o.remade(nil)
+	if err != nil {
+		return err
+	}
+	return o.rewrite(ctx, nil, nil, meta)
 }
 
-func (o *opener) rewrite(ctx context.Context, f ReadFile, lines []surveyed, first uint64) error {
-	meta := Metadata{
-		Session: o.req.Session, Agent: o.req.Agent, Epoch: o.req.Epoch, Part: o.num + 1, FirstSeq: first,
-		Stream: o.req.Stream.Name, StreamCreated: o.req.Stream.Created.UnixMilli(),
+// remade is the metadata of the open part as far as it is known from outside.
+func (o *opener) remade(lines []surveyed) (Metadata, error) {
+	m := Metadata{Session: o.req.Session, Agent: o.req.Agent, Epoch: o.req.Epoch, Part: o.num + 1, FirstSeq: 1}
+	recorded := o.req.Stream
+	if o.mine() && o.req.Anchor.Part >= m.Part {
+		m.Part, recorded = o.req.Anchor.Part, o.req.Anchor.Stream
 	}
-	if o.num > 0 && !slices.ContainsFunc(lines, func(l surveyed) bool { return l.class == metadata && !l.drop }) {
+	m.Stream, m.StreamCreated = recorded.Name, recorded.Created.UnixMilli()
+	if o.num > 0 {
 		before, err := o.finished()
 		if err != nil {
-			return err
+			return m, err
 		}
-		meta.FirstSeq, meta.Prev = before.seq+1, before.link
+		m.FirstSeq, m.Prev = before.seq+1, before.link
+		return m, nil
 	}
+	first := slices.IndexFunc(lines, func(l surveyed) bool { return !l.drop && l.counted() })
+	if m.Part > 1 && first >= 0 {
+		m.FirstSeq = lines[first].Seq // what comes before was recorded elsewhere
+	}
+	return m, nil
+}
+
+func (o *opener) rewrite(ctx context.Context, f ReadFile, lines []surveyed, meta Metadata) error {
 	w := rewriter{d: o.d, dir: o.dir, req: o.req, meta: meta, anchor: o.anchor(), src: f}
 	problem := o.report.Problem
 	err := w.rewrite(ctx, lines)

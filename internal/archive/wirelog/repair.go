@@ -53,6 +53,7 @@ type rewriter struct {
 
 	out    *bufio.Writer
 	end    ending
+	stash  *surveyed // a kept line without a witness, not yet written
 	began  bool
 	report Repair
 	buf    []byte
@@ -94,15 +95,23 @@ func (w *rewriter) fill(ctx context.Context, tmp File, lines []surveyed) error {
 				return err
 			}
 		default:
+			if w.stash != nil && w.stash.link == l.prev {
+				w.stash.alone = false // the next one was only out of place
+			}
 			if err := w.gap(ctx, l.Seq, l.StreamSeq, 0); err != nil {
 				return err
 			}
-			if err := w.copyLine(l); err != nil {
+			if w.stash = nil; l.alone {
+				w.stash = l
+			} else if err := w.copyLine(l); err != nil {
 				return err
 			}
 		}
 	}
 	if err := w.gapAtEnd(ctx); err != nil {
+		return err
+	}
+	if err := w.unstash(); err != nil {
 		return err
 	}
 	return w.out.Flush()
@@ -172,40 +181,63 @@ func (w *rewriter) gapAtEnd(ctx context.Context) error {
 	case !recordedFrom(w.meta, w.anchor.Stream):
 		return w.gap(ctx, w.anchor.Seq+1, 0, 0)
 	}
+	if w.stash != nil && w.stash.seqTo > w.anchor.Seq {
+		return nil
+	}
 	return w.gap(ctx, w.anchor.Seq+1, w.anchor.StreamSeq+1, w.anchor.StreamSeq)
 }
 
 // gap fills in what is missing before seq, which has stream sequence before.
-// covered is the stream sequence that lost lines stand for, if known.
+// covered is the stream sequence that lost lines stand for, if known. A line
+// next to the gap for which nothing vouches is taken from the stream as well,
+// where that still has it.
 func (w *rewriter) gap(ctx context.Context, seq, before, covered uint64) error {
 	if !w.began {
 		w.end.seq = w.meta.FirstSeq - 1
 	}
-	if w.end.seq+1 >= seq {
-		return nil
-	}
 	to := seq - 1
+	if w.end.seq >= to || w.stash != nil && w.stash.seqTo >= to && !w.stash.alone {
+		return w.unstash()
+	}
 	if recordedFrom(w.meta, w.req.Stream) && w.req.Source != nil {
 		g := Gap{Seq: w.end.seq + 1, SeqTo: to, After: w.end.streamSeq, Before: before}
 		for m, err := range w.req.Source.Refill(ctx, g) {
+			if err == nil && (m.Seq <= w.end.seq || m.Seq > to) {
+				err = fmt.Errorf("got line %d", m.Seq)
+			}
+			if err == nil {
+				err = w.refill(m)
+			}
 			if err != nil {
 				return fmt.Errorf("refill lines %d to %d: %w", g.Seq, to, err)
 			}
-			if m.Seq <= w.end.seq || m.Seq > to {
-				return fmt.Errorf("refill lines %d to %d: got line %d", g.Seq, to, m.Seq)
-			}
-			if err := w.refill(m); err != nil {
-				return err
-			}
 		}
 	}
-	if w.end.seq == to {
+	if err := w.unstash(); err != nil {
+		return err
+	}
+	if w.end.seq >= to {
 		return nil
 	}
 	return w.lose(to, max(covered, w.end.streamSeq))
 }
 
+// unstash writes the line that had no witness, since the stream has nothing to
+// put in its place.
+func (w *rewriter) unstash() error {
+	l := w.stash
+	if w.stash = nil; l == nil {
+		return nil
+	}
+	return w.copyLine(l)
+}
+
 func (w *rewriter) refill(m Message) error {
+	if l := w.stash; l != nil && m.Seq > l.seqTo {
+		if err := w.unstash(); err != nil {
+			return err
+		}
+	}
 	if m.Seq > w.end.seq+1 {
 		if err := w.lose(m.Seq-1, w.end.streamSeq); err != nil {
 			return err
@@ -216,9 +248,13 @@ func (w *rewriter) refill(m Message) error {
 	}
 	text := appendMessage(nil, w.meta.Session, w.meta.Agent, m,
 		events.Position{Seq: m.Seq, StreamSeq: m.StreamSeq, StoredAt: m.StoredAt}, w.end.link)
+	link := events.HashLine(text)
+	if l := w.stash; l != nil && l.Seq == m.Seq {
+		l.drop, w.stash = l.link != link, nil
+	}
 	w.report.Refilled++
 	w.advance(m.Seq, m.StreamSeq)
-	return w.emit(text, events.HashLine(text))
+	return w.emit(text, link)
 }
 
 // lose writes the line that stands for all up to and including to.

@@ -14,6 +14,7 @@ type surveyed struct {
 	sound  bool // decodes in full: asked only where nothing vouches
 	linked bool // follows by hash from the line before it
 	drop   bool // set aside
+	alone  bool // kept, but nothing vouches for it
 }
 
 // counted tells whether the line stands for stored messages.
@@ -22,7 +23,8 @@ func (l *surveyed) counted() bool {
 }
 
 // survey reads every line of a damaged file and decides which are kept.
-func survey(r io.Reader, anchor *Anchor) ([]surveyed, error) {
+// sameStream says that the anchor's stream sequences are those of the file.
+func survey(r io.Reader, anchor *Anchor, sameStream bool) ([]surveyed, error) {
 	var lines []surveyed
 	sc := newLineScanner(r, 0)
 	for {
@@ -52,7 +54,10 @@ func survey(r io.Reader, anchor *Anchor) ([]surveyed, error) {
 		lines = append(lines, s)
 	}
 	judge(lines, anchor)
-	order(lines)
+	if !sameStream {
+		anchor = nil
+	}
+	order(lines, anchor)
 	return lines, nil
 }
 
@@ -83,8 +88,12 @@ func judge(lines []surveyed, anchor *Anchor) {
 			l.drop = true
 		case l.class != metadata && !l.linked && readable(i-1) && adjacent(&lines[i-1], l):
 			l.drop = true
+		case l.linked && l.counted() && lines[i-1].counted() && l.Seq != lines[i-1].seqTo+1:
+			l.drop = true // its number was altered, the rest of it proves where it stood
 		case anchor != nil && anchor.H != Hash{} && l.counted() && l.seqTo == anchor.Seq:
 			l.drop = true
+		default:
+			l.alone = l.counted() && l.class != lost
 		}
 	}
 }
@@ -96,17 +105,20 @@ func adjacent(a, b *surveyed) bool {
 }
 
 // order drops what is out of order among the lines that were not altered:
-// chained lines come first, a lone one is kept where its number fits.
-func order(lines []surveyed) {
+// chained lines come first, a lone one is kept where its numbers fit between
+// them and on its side of the anchor.
+func order(lines []surveyed, anchor *Anchor) {
 	chained := func(i int) bool {
-		return lines[i].linked || i+1 < len(lines) && lines[i+1].linked
+		return lines[i].linked || i+1 < len(lines) && lines[i+1].linked && !lines[i+1].drop
 	}
-	next := make([]uint64, len(lines)+1) // first seq of the next chained line
-	next[len(lines)] = ^uint64(0)
+	// The numbers of the next chained line, for each line.
+	type numbers struct{ seq, streamSeq uint64 }
+	next := make([]numbers, len(lines)+1)
+	next[len(lines)] = numbers{^uint64(0), ^uint64(0)}
 	for i := len(lines) - 1; i >= 0; i-- {
 		next[i] = next[i+1]
-		if l := &lines[i]; !l.drop && l.counted() && chained(i) {
-			next[i] = l.Seq
+		if l := &lines[i]; !l.drop && l.counted() && chained(i) && !l.alone {
+			next[i] = numbers{l.Seq, l.StreamSeq}
 		}
 	}
 	var seq, streamSeq uint64
@@ -115,7 +127,11 @@ func order(lines []surveyed) {
 		if l.drop || !l.counted() {
 			continue
 		}
-		fits := l.Seq > seq && l.StreamSeq >= streamSeq && (chained(i) || l.seqTo < next[i+1])
+		fits := l.Seq > seq && l.StreamSeq >= streamSeq
+		if !chained(i) || l.alone {
+			fits = fits && l.seqTo < next[i+1].seq && l.StreamSeq < next[i+1].streamSeq
+			fits = fits && (anchor == nil || (l.seqTo <= anchor.Seq) == (l.StreamSeq <= anchor.StreamSeq))
+		}
 		if !fits {
 			l.drop = true
 			continue
