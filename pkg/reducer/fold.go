@@ -74,8 +74,20 @@ func (f *Fold) End() []Op {
 	f.settle()
 	ops := f.endBatch()
 	f.ev = nil
-	clear(f.scratch[:cap(f.scratch)])
+	f.letGo()
 	return ops
+}
+
+// letGo forgets the event's bytes, and buffers that one large event made.
+func (f *Fold) letGo() {
+	if cap(f.scratch) > 256 {
+		f.scratch = nil
+	}
+	clear(f.scratch)
+	f.scratch = f.scratch[:0]
+	if cap(f.buf) > 1<<16 {
+		f.buf = nil
+	}
 }
 
 // Recover ends a batch in which the fold itself went wrong: what was done

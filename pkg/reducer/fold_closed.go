@@ -86,8 +86,7 @@ func (f *Fold) countBack(count int, ofUsers bool) int {
 // newestFirst walks all turns, held and closed, from the newest on, as runs.
 func (f *Fold) newestFirst(yield func(closedRun) bool) {
 	held := len(f.turns) - 1
-	for i := len(f.closed.runs) - 1; i >= 0; i-- {
-		r := f.closed.runs[i]
+	for _, r := range slices.Backward(f.closed.runs) {
 		for r.first <= r.last {
 			part := r
 			for ; held >= 0 && f.turns[held].head.Ordinal > r.last; held-- {
