@@ -15,7 +15,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/stenohq/steno/internal/archive"
+	"github.com/stenohq/steno/internal/eventlog"
 	"github.com/stenohq/steno/internal/eventlog/memlog"
+	"github.com/stenohq/steno/internal/statestore"
 	"github.com/stenohq/steno/internal/statestore/memstate"
 	"github.com/stenohq/steno/pkg/events"
 	"github.com/stenohq/steno/pkg/fold"
@@ -26,10 +28,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const topology = "11111111-2222-4333-8444-555555555555"
 
-// rig is a log, a state store and a gateway over them on a loopback port.
+// rig is a log, a state store and a gateway over them on a loopback port. Log
+// and state are in memory unless others are given.
 type rig struct {
 	t          *testing.T
 	log        *memlog.Log
+	events     eventlog.Log     // log, unless given
+	store      statestore.Store // state, unless given
 	state      *memstate.Store
 	archive    archive.Reader
 	limits     Limits
@@ -49,6 +54,9 @@ func newRig(t *testing.T, change func(*rig)) *rig {
 	if change != nil {
 		change(r)
 	}
+	if r.events == nil {
+		r.events, r.store = r.log, r.state
+	}
 	r.start()
 	t.Cleanup(func() { r.stop() })
 	return r
@@ -66,7 +74,7 @@ func (r *rig) start() {
 		ln = smallBuffers{ln, r.sendBuffer}
 	}
 	r.g = New(Config{
-		Log: r.log, State: r.state, Archive: r.archive, TopologyID: topology, Listener: ln,
+		Log: r.events, State: r.store, Archive: r.archive, TopologyID: topology, Listener: ln,
 		Limits: r.limits,
 	})
 	ctx, cancel := context.WithCancel(r.t.Context())
@@ -101,7 +109,7 @@ func (r *rig) eventually(what string, ok func() bool) {
 func (r *rig) publish(s, a, typ, payload string) {
 	r.t.Helper()
 	env := fmt.Sprintf(`{"event_type":%q,"payload":%s}`, typ, payload)
-	if _, err := r.log.Append(r.t.Context(), events.SessionID(s), events.AgentID(a), []byte(env), ""); err != nil {
+	if _, err := r.events.Append(r.t.Context(), events.SessionID(s), events.AgentID(a), []byte(env), ""); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -119,7 +127,7 @@ func (r *rig) foldedTo(s, a string, seq uint64) *fold.Agent {
 	if seq == 0 {
 		return agent
 	}
-	recs, err := r.log.Range(r.t.Context(), events.SessionID(s), events.AgentID(a), 0, int(seq))
+	recs, err := r.events.Range(r.t.Context(), events.SessionID(s), events.AgentID(a), 0, int(seq))
 	if err != nil {
 		r.t.Fatal(err)
 	}
