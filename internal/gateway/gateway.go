@@ -53,6 +53,7 @@ type Gateway struct {
 	index     *index
 	histories histories
 	queries   *Queries
+	foreign   *http.CrossOriginProtection
 	routes    map[string]map[string]handler
 
 	mu          sync.Mutex // guards what follows
@@ -77,7 +78,7 @@ func New(cfg Config) *Gateway {
 		log: cfg.Log, state: cfg.State, archive: cfg.Archive,
 		topology: cfg.TopologyID, limits: cfg.Limits, refolds: make(chan struct{}, maxRefolds),
 	}
-	g := &Gateway{cfg: cfg, log: log, hub: newHub(src, log), index: newIndex(cfg.State, log), routes: routes()}
+	g := &Gateway{cfg: cfg, log: log, hub: newHub(src, log), index: newIndex(cfg.State, log), routes: routes(), foreign: http.NewCrossOriginProtection()}
 	g.histories.keep, g.histories.bytes = cfg.Limits.HistoryTimeout, cfg.Limits.HistoryBytes
 	g.queries = newQueries(g.hub, src)
 	return g

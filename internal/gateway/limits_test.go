@@ -34,6 +34,34 @@ func TestCrossOriginIsRefused(t *testing.T) {
 	}
 }
 
+// A page of another origin can neither write nor be told.
+func TestCrossOriginPost(t *testing.T) {
+	r := newRig(t, nil)
+	for origin, want := range map[string]int{
+		"": http.StatusOK, "http://" + r.addr: http.StatusOK, "http://evil.example": http.StatusForbidden, "null": http.StatusForbidden,
+	} {
+		body := strings.NewReader(`{"event_type":"turn.started","payload":{}}`)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.addr+"/v1/sessions/s/events", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if origin != "" {
+			req.Header.Set("Origin", origin)
+		}
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("origin %q: %s", origin, resp.Status)
+		}
+		if resp.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("origin %q may read", origin)
+		}
+	}
+}
+
 func TestSubscriptionLimit(t *testing.T) {
 	r := newRig(t, func(r *rig) { r.limits.Subscriptions = 3 })
 	c := r.dial()

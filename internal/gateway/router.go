@@ -71,6 +71,10 @@ func (c *call) method(methods map[string]handler) *problem {
 		c.w.Header().Set("Allow", strings.Join(allow, ", "))
 		return &problem{http.StatusMethodNotAllowed, "method_not_allowed", "this path does not answer " + shown(c.r.Method)}
 	}
+	// A page of another origin could send a form here without being asked.
+	if err := c.g.foreign.Check(c.r); err != nil {
+		return &problem{http.StatusForbidden, "cross_origin", "requests that change something are not taken from pages of another origin"}
+	}
 	return h(c)
 }
 
