@@ -2,10 +2,12 @@ package gateway
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -160,4 +162,49 @@ func BenchmarkRing(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkAnswers are REST answers of a watched session: catch-up of 2,000
+// batches from the ring, the newest page, and an old page of a log of 30,000
+// events whose history is kept.
+func BenchmarkAnswers(b *testing.B) {
+	log := memlog.New(1)
+	g := New(Config{Log: log, State: memstate.New(), TopologyID: topology})
+	ctx, cancel := context.WithCancel(b.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- g.Run(ctx) }()
+	for g.Ready() != nil {
+		time.Sleep(time.Millisecond)
+	}
+	end := 0
+	publish := func(typ, payload string) {
+		end++
+		event := fmt.Appendf(nil, `{"event_type":%q,"payload":%s}`, typ, payload)
+		if _, err := log.Append(ctx, "s", "main", event, ""); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for range 300 {
+		publish("turn.started", `{"prompt":"p"}`)
+		for range 98 {
+			publish("assistant.delta", `{"delta":"some words of a model "}`)
+		}
+		publish("turn.ended", `{"reason":"completed"}`)
+	}
+	for _, path := range []string{
+		fmt.Sprintf("/v1/sessions/s/transcript/ops?since_seq=%d", end-2000),
+		"/v1/sessions/s/transcript", "/v1/sessions/s/transcript?before_turn=t100",
+	} {
+		b.Run(path, func(b *testing.B) {
+			for b.Loop() {
+				w := httptest.NewRecorder()
+				g.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", path, nil))
+				if w.Code != 200 {
+					b.Fatal(w.Body.String())
+				}
+			}
+		})
+	}
+	cancel()
+	<-stopped
 }
