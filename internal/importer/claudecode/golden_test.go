@@ -156,6 +156,7 @@ func TestPrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		src := locate(t, path)
+		data = data[:min(len(data), 150_000)] // a part is as good and does not take minutes
 		whole, _ := decodeAll(src, data)
 		want := strings.Split(string(listing(whole)), "\n")
 		t.Run(filepath.Base(path), func(t *testing.T) {
