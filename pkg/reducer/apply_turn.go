@@ -72,7 +72,7 @@ func (t *Transcript) insertTurn(head *Turn, more bool) (key uint64, n *turnNode)
 
 // firstTurn returns the label of the first turn whose ordinal is at least
 // that, 0 when there is none.
-func (t *Transcript) firstTurn(ordinal int) uint64 {
+func (t *state) firstTurn(ordinal int) uint64 {
 	_, last, ok := t.turns.last()
 	if !ok || t.sorted && last.head.Ordinal < ordinal {
 		return 0
@@ -89,7 +89,7 @@ func (t *Transcript) firstTurn(ordinal int) uint64 {
 	return 0
 }
 
-func (t *Transcript) turnsSorted() bool {
+func (t *state) turnsSorted() bool {
 	last := math.MinInt
 	for w := t.turns.from(0); w.ok; w.next() {
 		if w.val.head.Ordinal < last {

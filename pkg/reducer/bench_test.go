@@ -158,6 +158,54 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
+// BenchmarkPageOfHistory pages through 100,000 turns.
+func BenchmarkPageOfHistory(b *testing.B) {
+	t, _ := streaming(100_000, 100)
+	s := t.Snapshot(-1)
+	for _, q := range []PageQuery{{}, {Before: "t50000"}, {After: "t50000"}, {Turn: "t50000"}} {
+		b.Run(fmt.Sprintf("%+v", q), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Paginate(s, q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkDecode reads a snapshot and a batch of appends.
+func BenchmarkDecode(b *testing.B) {
+	t := NewTranscript("main")
+	for i := range 20 {
+		t.Apply([]Op{benchTurn(i)})
+		for s := range 20 {
+			step := fmt.Sprintf("t%d.%d", i, s+1)
+			t.Apply([]Op{{Kind: OpFrameUpsert, TurnID: fmt.Sprint("t", i), StepID: step, Frame: &Frame{
+				Kind: FrameText, FrameID: step + ".f1", Role: RoleAssistant, Text: strings.Repeat("some text ", 200),
+			}}})
+		}
+	}
+	snapshot := t.Snapshot(-1).AppendJSON(nil)
+	_, op := streaming(1, 100)
+	ops := AppendOps(nil, op)
+	b.Run("snapshot", func(b *testing.B) {
+		b.SetBytes(int64(len(snapshot)))
+		for b.Loop() {
+			if _, err := DecodeSnapshot(snapshot); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("append", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := DecodeOps(ops); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
 // BenchmarkUTF16Len measures ASCII and text that is not.
 func BenchmarkUTF16Len(b *testing.B) {
 	for name, s := range map[string]string{"ascii": strings.Repeat("plain text ", 1000), "mixed": strings.Repeat("gemischt äöü 日本 😀 ", 500)} {

@@ -99,24 +99,21 @@ func (d *decoder) checkUnread(v []byte) {
 }
 
 // peek reads one member, a string of a closed set that tells what the object
-// is.
+// is. It stands first in what this package writes; of several the first counts.
 func (d *decoder) peek(raw []byte, name string, set ...string) string {
 	if scan.KindOf(raw) != scan.Object {
 		d.want("an object", raw)
 		return ""
 	}
-	var value []byte
 	m := shell.ObjectOf(raw)
-	for m.Next() {
-		if m.Key() == name && !scan.IsNull(m.Value()) {
-			value = m.Value()
-		}
+	for m.Next() && (m.Key() != name || scan.IsNull(m.Value())) {
 	}
 	if m.Err() != nil {
 		d.fail(m.Err().Error())
 		return ""
 	}
-	if value == nil {
+	value := m.Value()
+	if m.Key() != name || scan.IsNull(value) {
 		d.fail("member " + name + " is missing")
 		return ""
 	}

@@ -37,18 +37,18 @@ func Paginate(s *Snapshot, q PageQuery) (Page, error) {
 	if err := q.check(); err != nil {
 		return Page{}, err
 	}
+	s = s.shown()
 	w := window{src: s, steps: orDefault(q.MaxSteps, MaxPageSteps), bytes: orDefault(q.MaxBytes, MaxPageBytes)}
-	groups := s.timeline()
 	size := min(orDefault(q.Size, DefaultPageTurns), MaxPageTurns)
 	var p Page
 	switch {
 	case q.Turn != "":
-		p.Incomplete = w.one(groups, q)
+		p.Incomplete = w.one(q)
 	case q.After != "":
-		p.Incomplete = w.after(groups, q, size)
+		p.Incomplete = w.after(q, size)
 		p.HasMore = w.cut
 	default:
-		p.HasMore, p.Incomplete = w.before(groups, q, size)
+		p.HasMore, p.Incomplete = w.before(q, size)
 	}
 	p.Snapshot = w.snapshot()
 	p.hasMoreOlder = p.HasMore && q.After == ""
@@ -76,56 +76,75 @@ func (q *PageQuery) check() error {
 }
 
 // before chooses the newest turns, older than the cursor if there is one.
-func (w *window) before(groups []group, q PageQuery, size int) (hasMore, incomplete bool) {
-	missing := w.src.hasMoreOlder
+func (w *window) before(q PageQuery, size int) (hasMore, incomplete bool) {
+	t, next := w.src.turns.fromLast(), uint64(0)
 	if q.Before != "" {
-		limit := TurnOrdinal(q.Before)
-		end := 1
-		for end < len(groups) && groups[end].turn.head.Ordinal < limit {
-			end++
+		if next = w.src.firstTurn(TurnOrdinal(q.Before)); next != 0 {
+			t = w.src.turns.from(next)
+			t.prev()
 		}
-		groups = groups[:end]
 	}
-	w.newest(groups, size)
+	w.newest(t, next, size)
+	missing := w.src.hasMoreOlder && !w.cut
 	turns := 0
 	for _, g := range w.groups {
 		if g.turn != nil {
 			turns++
 		}
 	}
-	return w.cut || missing, missing && !w.cut && turns < size
+	return w.cut || missing, missing && turns < size
 }
 
 // after chooses the oldest turns that are newer than the cursor.
-func (w *window) after(groups []group, q PageQuery, size int) (incomplete bool) {
+func (w *window) after(q PageQuery, size int) (incomplete bool) {
 	limit := TurnOrdinal(q.After)
-	start := 1
-	for start < len(groups) && groups[start].turn.head.Ordinal <= limit {
-		start++
+	start := w.src.firstTurn(limit + 1)
+	first := w.src.turns.from(w.src.start)
+	if start == 0 {
+		return w.src.hasMoreOlder && !w.src.inside(&first)
 	}
-	switch {
-	case start != 1:
-	case !w.src.hasMoreOlder:
-		start = 0 // the page holds the first turn, and what stands before it
-	default:
-		incomplete = len(groups) == 1 || groups[1].turn.head.Ordinal > limit+1
+	if start > first.key {
+		w.oldest(w.src.turns.from(start), size)
+		return false
 	}
-	w.oldest(groups[start:], size)
+	// The page holds the first turn.
+	if w.src.hasMoreOlder {
+		incomplete = !w.src.inside(&first) || first.val.head.Ordinal > limit+1
+	} else {
+		w.groups = append(w.groups, group{marks: w.src.marksBetween(0, first.key)})
+	}
+	w.oldest(first, size)
 	return incomplete
 }
 
 // one chooses a single turn.
-func (w *window) one(groups []group, q PageQuery) (incomplete bool) {
+func (w *window) one(q PageQuery) (incomplete bool) {
 	w.below = q.BeforeStep
-	for i := range groups {
-		n := groups[i].turn
-		if n == nil || n.head.TurnID != q.Turn {
-			continue
-		}
-		w.fits(&groups[i])
-		out := w.groups[0].turn
-		reached := out.steps.n == 0 || out.steps.from(0).val == n.steps.from(0).val
-		return n.more && reached && out.steps.n < w.steps
+	t := w.src.findTurn(q.Turn)
+	if !w.src.inside(&t) {
+		return w.src.hasMoreOlder
 	}
-	return w.src.hasMoreOlder
+	n, key := t.val, t.key
+	next := uint64(0)
+	if t.next(); t.ok {
+		next = t.key
+	}
+	w.fits(group{turn: n, marks: w.src.marksBetween(key, next)})
+	out := w.groups[0].turn
+	reached := out.steps.n == 0 || out.steps.from(0).val == n.steps.from(0).val
+	return n.more && reached && out.steps.n < w.steps && !w.src.noSteps
+}
+
+// findTurn returns a walk that stands on the turn with that id, or at the end.
+// A snapshot has no index of ids; the ordinal is nearly one.
+func (s *Snapshot) findTurn(id string) walk[*turnNode] {
+	t := s.turns.from(s.firstTurn(TurnOrdinal(id)))
+	for ; t.ok && t.val.head.TurnID != id && t.val.head.Ordinal == TurnOrdinal(id); t.next() {
+	}
+	if t.ok && t.val.head.TurnID == id {
+		return t
+	}
+	for t = s.turns.from(0); t.ok && t.val.head.TurnID != id; t.next() {
+	}
+	return t
 }

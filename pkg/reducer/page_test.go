@@ -92,6 +92,9 @@ func TestPageBeyondTheWindow(t *testing.T) {
 		if got := order(p.Snapshot); got != c.want || p.Incomplete != c.incomplete {
 			t.Errorf("%+v: %q incomplete %v, want %q %v", c.q, got, p.Incomplete, c.want, c.incomplete)
 		}
+		if none, err := Paginate(tr.Snapshot(0), c.q); err != nil || !none.Incomplete || order(none.Snapshot) != "" {
+			t.Errorf("%+v of nothing: %+v %v", c.q, none, err)
+		}
 		if c.q.After == "" && c.q.Turn == "" && !p.HasMore {
 			t.Errorf("%+v: no more, but older turns exist", c.q)
 		}

@@ -30,6 +30,7 @@ func NewSnapshot(p Parts) *Snapshot {
 	addAll(t, &t.prompts, p.Prompts)
 	t.meta = p.Meta
 	t.hasMoreOlder = p.HasMoreOlder
+	t.sorted = t.turnsSorted()
 	return &Snapshot{state: t.state}
 }
 

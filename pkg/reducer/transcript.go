@@ -10,7 +10,6 @@ type Transcript struct {
 	owner *owner
 	ed    *edit
 	state
-	sorted   bool // turns stand in the order of their ordinals
 	near     nearTarget
 	accepted []int
 }
@@ -28,6 +27,7 @@ type state struct {
 	prompts      list[*Prompt]
 	meta         Meta
 	hasMoreOlder bool
+	sorted       bool // turns stand in the order of their ordinals
 }
 
 // nearTarget remembers the frame or task that was appended to last. It holds
@@ -40,7 +40,7 @@ type nearTarget struct {
 
 // NewTranscript returns the empty transcript of an agent.
 func NewTranscript(agentID string) *Transcript {
-	return &Transcript{owner: new(owner), ed: new(edit), state: state{agentID: agentID}, sorted: true}
+	return &Transcript{owner: new(owner), ed: new(edit), state: state{agentID: agentID, sorted: true}}
 }
 
 // AgentID returns the agent the transcript belongs to.
@@ -151,7 +151,6 @@ func (t *Transcript) reset(op *Op) bool {
 	t.owner, t.ed = new(owner), new(edit)
 	t.state = s.whole()
 	t.agentID = agent
-	t.sorted = t.turnsSorted()
 	return true
 }
 

@@ -23,9 +23,10 @@ type WindowOptions struct {
 // documents, and those that its items refer to. HasMoreOlder and HasMoreSteps
 // tell what was left out.
 func (s *Snapshot) Window(o WindowOptions) *Snapshot {
+	s = s.shown()
 	w := window{src: s, steps: orDefault(o.Steps, MaxPageSteps), bytes: orDefault(o.Bytes, MaxPageBytes)}
 	if o.Turns != 0 || s.turns.n == 0 {
-		w.newest(s.timeline(), o.Turns)
+		w.newest(s.turns.fromLast(), 0, o.Turns)
 	} else {
 		w.cut = true
 	}
@@ -48,19 +49,27 @@ type group struct {
 	marks []Item
 }
 
-// timeline cuts the items into groups. The first one has no turn.
-func (s *Snapshot) timeline() []group {
-	groups := []group{{}}
-	for e := range s.entries() {
-		if e.turn != nil {
-			groups = append(groups, group{turn: e.turn})
-			continue
-		}
-		last := &groups[len(groups)-1]
-		last.marks = append(last.marks, e.mark)
+// marksBetween returns the marks with lo ≤ label < hi; 0 is no bound.
+func (s *Snapshot) marksBetween(lo, hi uint64) []Item {
+	var marks []Item
+	for m := s.marks.from(max(lo, s.start)); m.ok && (hi == 0 || m.key < hi); m.next() {
+		marks = append(marks, m.val)
 	}
-	return groups
+	return marks
 }
+
+// shown returns the snapshot with no items behind it that it does not show.
+func (s *Snapshot) shown() *Snapshot {
+	if !s.noItems {
+		return s
+	}
+	c := *s
+	c.turns, c.marks, c.noItems = list[*turnNode]{}, list[Item]{}, false
+	return &c
+}
+
+// inside reports that a walk stands on a turn of the snapshot.
+func (s *Snapshot) inside(w *walk[*turnNode]) bool { return w.ok && w.key >= s.start }
 
 // window collects the groups that go into a page.
 type window struct {
@@ -73,31 +82,35 @@ type window struct {
 	cut    bool    // something that was asked for did not fit
 }
 
-// newest chooses from the end: at most n turns, any number when negative. The
-// marks before the first turn come with it.
-func (w *window) newest(groups []group, n int) {
-	for i := len(groups) - 1; i >= 1; i-- {
-		if n == 0 || !w.fits(&groups[i]) {
+// newest chooses turns backwards from where t stands, at most n, any number
+// when that is negative; next is the label of the turn behind, 0 when there is
+// none. The marks before the first turn come with it.
+func (w *window) newest(t walk[*turnNode], next uint64, n int) {
+	for ; w.src.inside(&t); t.prev() {
+		if n == 0 || !w.fits(group{turn: t.val, marks: w.src.marksBetween(t.key, next)}) {
 			w.cut = true
 			slices.Reverse(w.groups)
 			return
 		}
+		next = t.key
 		n--
 	}
-	if marksSize(groups[0].marks, w.bytes) <= w.bytes || len(w.groups) == 0 {
-		w.groups = append(w.groups, groups[0])
+	head := w.src.marksBetween(0, next)
+	if len(w.groups) == 0 || marksSize(head, w.bytes) <= w.bytes {
+		w.groups = append(w.groups, group{marks: head})
 	}
 	slices.Reverse(w.groups)
 }
 
-// oldest chooses from the start, at most n turns.
-func (w *window) oldest(groups []group, n int) {
-	for i := range groups {
-		if groups[i].turn == nil {
-			w.groups = append(w.groups, groups[i])
-			continue
+// oldest chooses turns from where t stands, at most n.
+func (w *window) oldest(t walk[*turnNode], n int) {
+	for w.src.inside(&t) {
+		key, turn := t.key, t.val
+		next := uint64(0)
+		if t.next(); t.ok {
+			next = t.key
 		}
-		if n == 0 || !w.fits(&groups[i]) {
+		if n == 0 || !w.fits(group{turn: turn, marks: w.src.marksBetween(key, next)}) {
 			w.cut = true
 			return
 		}
@@ -107,7 +120,7 @@ func (w *window) oldest(groups []group, n int) {
 
 // fits adds a group unless it is too large. The first turn is added in any
 // case, with as many of its newest steps as fit, at least one.
-func (w *window) fits(g *group) bool {
+func (w *window) fits(g group) bool {
 	first := true
 	for i := range w.groups {
 		first = first && w.groups[i].turn == nil
@@ -130,6 +143,9 @@ func (w *window) fits(g *group) bool {
 func (w *window) trim(n *turnNode, limit int) (out *turnNode, size int, whole bool) {
 	scratch := n.appendBare(nil)
 	size = len(scratch)
+	if w.src.noSteps {
+		return n, size, true
+	}
 	var kept []*stepNode
 	more, whole := n.more, true
 	for s := n.steps.fromLast(); s.ok; s.prev() {
@@ -176,6 +192,7 @@ func marksSize(marks []Item, limit int) int {
 // snapshot builds the page out of the chosen groups.
 func (w *window) snapshot() *Snapshot {
 	t := NewTranscript(w.src.agentID)
+	t.sorted = w.src.sorted
 	refs := newRefs()
 	for _, g := range w.groups {
 		if g.turn != nil {
