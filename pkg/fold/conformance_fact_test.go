@@ -64,6 +64,17 @@ func TestFactInnerError(t *testing.T) {
 	).want(frame0+"/state", "error", frame0+"/error", "inner")
 }
 
+// A user message or a terminal completes the running step.
+func TestFactStepsComplete(t *testing.T) {
+	newWorld(t).add(
+		ev("message", `{"role":"user","content":"a"}`), ev("message", `{"role":"assistant","content":"x"}`),
+		ev("message", `{"role":"user","content":"b"}`), ev("message", `{"role":"assistant","content":"y"}`), ev("terminal", `{"reason":"user_abort"}`),
+		ev("message", `{"role":"user","content":"c"}`), ev("assistant.delta", `{"delta":"half"}`), ev("terminal", `{"reason":"user_abort"}`),
+	).want(
+		"items/t0/state", "completed", "items/t0/steps/0/state", "completed", "items/t1/state", "cancelled", "items/t1/steps/0/state", "completed",
+		"items/t2/steps/0/state", "interrupted")
+}
+
 func TestDecisions(t *testing.T) {
 	newWorld(t).add(
 		ev("tool.call.started", `{"toolCallId":"c","name":"X","args":{}}`), ev("turn.ended", `{"reason":"cancelled"}`),

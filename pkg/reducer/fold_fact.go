@@ -30,7 +30,7 @@ func (f *Fold) userFact(p, meta *foldPayload) {
 		f.userText(s, text.V, "", f.blob("/content"), f.attach(s.turn, attachments))
 		return
 	}
-	f.flush()
+	f.endLoopStep()
 	t := f.newTurn(f.next)
 	h := *t.head
 	h.State, h.StartedAt, h.Origin = TurnRunning, f.now(), Origin{Kind: OriginUser}
@@ -38,6 +38,15 @@ func (f *Fold) userFact(p, meta *foldPayload) {
 	h.AttachmentIDs = f.attach(t, attachments)
 	f.putTurn(t, h)
 	f.run.active()
+}
+
+// endLoopStep completes the running step of a loop: one that has its message
+// is whole, however its turn ends.
+func (f *Fold) endLoopStep() {
+	f.flush()
+	if t := f.current; t != nil && t.current != nil && t.current.loop && t.current.head.State == StepRunning {
+		f.endStep(t.current, StepCompleted)
+	}
 }
 
 func (f *Fold) assistantFact(p, meta *foldPayload) {
@@ -204,7 +213,7 @@ func (f *Fold) factTransition(p *foldPayload) {
 func (f *Fold) factTerminal(p *foldPayload) {
 	reason := p.key("reason")
 	f.run.ended()
-	f.flush()
+	f.endLoopStep()
 	t := f.current
 	if t == nil || t.head.State != TurnRunning {
 		return
