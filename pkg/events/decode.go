@@ -120,23 +120,23 @@ func decodeMember(ev *Event, m *scan.Members, seen *fieldSet, data []byte) error
 	}
 	switch f {
 	case fieldType:
-		return decodeName(&ev.Type, f, value, MaxType)
+		return decodeName(&ev.Type, f, m, MaxType)
 	case fieldPayload:
 		return decodeKind(&ev.Payload, f, value, scan.Object)
 	case fieldSession:
-		return decodeID((*string)(&ev.Session), f, value)
+		return decodeID((*string)(&ev.Session), f, m)
 	case fieldAgent:
-		return decodeID((*string)(&ev.Agent), f, value)
+		return decodeID((*string)(&ev.Agent), f, m)
 	case fieldID:
-		return decodeName(&ev.ID, f, value, MaxID)
+		return decodeName(&ev.ID, f, m, MaxID)
 	case fieldTimestamp:
-		return decodeName(&ev.Timestamp, f, value, MaxID)
+		return decodeName(&ev.Timestamp, f, m, MaxID)
 	case fieldRunID:
-		return decodeName(&ev.RunID, f, value, MaxID)
+		return decodeName(&ev.RunID, f, m, MaxID)
 	case fieldSourceRun:
-		return decodeName(&ev.SourceRun, f, value, MaxID)
+		return decodeName(&ev.SourceRun, f, m, MaxID)
 	case fieldReferenceID:
-		return decodeName(&ev.ReferenceID, f, value, MaxReference)
+		return decodeName(&ev.ReferenceID, f, m, MaxReference)
 	case fieldBlobs:
 		return decodeKind(&ev.Blobs, f, value, scan.Array)
 	case fieldLabels:
@@ -184,10 +184,10 @@ func decodeKind(dst *[]byte, f field, value []byte, want scan.Kind) error {
 	return nil
 }
 
-func decodeID(dst *string, f field, value []byte) error {
-	s, ok := scan.Unquote(value)
+func decodeID(dst *string, f field, m *scan.Members) error {
+	s, ok := m.Text()
 	if !ok {
-		return fieldError(f.String(), "want a string, got "+scan.KindOf(value).String())
+		return fieldError(f.String(), "want a string, got "+scan.KindOf(m.Value()).String())
 	}
 	if err := checkID(s); err != nil {
 		return &FieldError{Field: f.String(), Problem: err.Error(), err: ErrID}
@@ -198,14 +198,14 @@ func decodeID(dst *string, f field, value []byte) error {
 
 // decodeName reads a string that serves as a key: valid UTF-8 without control
 // characters.
-func decodeName(dst *string, f field, value []byte, limit int) error {
-	s, ok := scan.Unquote(value)
+func decodeName(dst *string, f field, m *scan.Members, limit int) error {
+	s, ok := m.Text()
 	switch {
 	case !ok:
-		return fieldError(f.String(), "want a string, got "+scan.KindOf(value).String())
+		return fieldError(f.String(), "want a string, got "+scan.KindOf(m.Value()).String())
 	case len(s) > limit:
 		return fieldError(f.String(), "is "+strconv.Itoa(len(s))+" bytes long, the limit is "+strconv.Itoa(limit))
-	case len(s) != len(value)-2 && !plain(s): // what holds no escape is plain
+	case len(s) != len(m.Value())-2 && !plain(s): // what holds no escape is plain
 		return fieldError(f.String(), "holds a control character or half a character")
 	}
 	*dst = s

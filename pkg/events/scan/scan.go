@@ -260,6 +260,12 @@ func special(w uint64) uint64 {
 // skipString returns the index behind the string whose opening quote is at
 // data[i].
 func skipString(data []byte, i int) (int, error) {
+	end, _, err := scanString(data, i)
+	return end, err
+}
+
+// scanString is skipString and also reports whether there are escapes.
+func scanString(data []byte, i int) (end int, escaped bool, err error) {
 	i++
 	for {
 		for i+8 <= len(data) {
@@ -272,25 +278,24 @@ func skipString(data []byte, i int) (int, error) {
 			i += 8
 		}
 		if i >= len(data) {
-			return i, fail(i, "the text ends inside a string")
+			return i, escaped, fail(i, "the text ends inside a string")
 		}
 		switch c := data[i]; {
 		case c == '"':
-			return i + 1, nil
+			return i + 1, escaped, nil
 		case c == '\\':
-			end, err := skipEscape(data, i)
-			if err != nil {
-				return end, err
+			if i, err = skipEscape(data, i); err != nil {
+				return i, true, err
 			}
-			i = end
+			escaped = true
 		case c < 0x20:
-			return i, fail(i, "control character in a string")
+			return i, escaped, fail(i, "control character in a string")
 		case c < utf8.RuneSelf:
 			i++
 		default:
 			r, size := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && size == 1 {
-				return i, fail(i, "invalid UTF-8")
+				return i, escaped, fail(i, "invalid UTF-8")
 			}
 			i += size
 		}
