@@ -328,6 +328,10 @@ func sameTree(t *testing.T, data []byte) {
 		m := scan.ObjectOf(data)
 		for m.Next() {
 			sameTree(t, m.Value())
+			text, ok := m.Text()
+			if want, wantOK := scan.Unquote(m.Value()); text != want || ok != wantOK {
+				t.Fatalf("Text of %q is %q %v", m.Value(), text, ok)
+			}
 			got[clean(m.Key())] = string(m.Value())
 		}
 		if m.Err() != nil || len(got) != len(want) {
