@@ -13,6 +13,8 @@ type Agent struct {
 	agent   events.AgentID
 	sink    Sink
 
+	reuseOps bool
+
 	admit *admit.State
 	tree  *reducer.Fold
 
@@ -36,6 +38,9 @@ func New(session events.SessionID, agent events.AgentID, opts ...Option) *Agent 
 		opt(a)
 	}
 	a.tree = reducer.NewFold(string(agent), a.sink)
+	if a.reuseOps {
+		a.tree.ReuseOps()
+	}
 	a.derive()
 	return a
 }

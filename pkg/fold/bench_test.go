@@ -101,7 +101,7 @@ func BenchmarkRefold(b *testing.B) {
 	b.SetBytes(int64(bytes))
 	b.ReportAllocs()
 	for b.Loop() {
-		a := fold.New("s-1", "main", fold.TreeOnly())
+		a := fold.New("s-1", "main", fold.TreeOnly(), fold.ReuseOps())
 		for i, data := range log {
 			a.Step(fold.Record{Seq: uint64(i + 1), StoredAt: epoch, Data: data})
 		}

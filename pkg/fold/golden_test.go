@@ -17,6 +17,7 @@ import (
 func transcribe(t *testing.T, log []byte) []byte {
 	t.Helper()
 	a := fold.New("s-1", "main")
+	again := fold.New("s-1", "main", fold.ReuseOps()) // says the same at once
 	var out []byte
 	for i, line := range strings.Split(strings.TrimSuffix(string(log), "\n"), "\n") {
 		n := uint64(i + 1)
@@ -25,16 +26,19 @@ func transcribe(t *testing.T, log []byte) []byte {
 		if b.Unknown != "" {
 			out = append(out, " unknown "+b.Unknown...)
 		}
+		if other := again.Step(fold.Record{Seq: n, StreamSeq: n, StoredAt: epoch + int64(n)*1000, Data: []byte(line)}); opsJSON(other.Ops) != opsJSON(b.Ops) {
+			t.Fatalf("record %d: with ReuseOps %s", n, opsJSON(other.Ops))
+		}
 		out = append(out, '\n')
 		for j := range b.Ops {
 			out = append(b.Ops[j].AppendJSON(append(out, '\t')), '\n')
 		}
 		if i%7 == 0 {
-			again, err := fold.Decode("s-1", "main", a.Encode())
+			other, err := fold.Decode("s-1", "main", a.Encode())
 			if err != nil {
 				t.Fatal(err)
 			}
-			a = again
+			a = other
 		}
 	}
 	out = append(out, "snapshot\n\t"...)

@@ -103,8 +103,13 @@ func (a *Agent) decode(r *stateReader) bool {
 	if a.admit, err = admit.Decode([]byte(state)); err != nil {
 		return false
 	}
-	a.tree, err = reducer.DecodeFold(string(a.agent), a.sink, r.rest)
-	return err == nil
+	if a.tree, err = reducer.DecodeFold(string(a.agent), a.sink, r.rest); err != nil {
+		return false
+	}
+	if a.reuseOps {
+		a.tree.ReuseOps()
+	}
+	return true
 }
 
 // stateReader reads the parts of a head; after a wrong one everything is zero.

@@ -17,7 +17,8 @@ type foldBatch struct {
 	markers  int    // made in this batch
 
 	slab  []Op
-	start int // of the batch in slab
+	start int  // of the batch in slab
+	reuse bool // slab is used again for each batch
 }
 
 const foldSlab = 32
@@ -25,6 +26,10 @@ const foldSlab = 32
 func (b *foldBatch) beginBatch(seq uint64, storedAt int64) {
 	b.seq, b.storedAt = seq, storedAt
 	b.ev, b.at, b.markers = nil, "", 0
+	if b.reuse {
+		clear(b.slab)
+		b.slab = b.slab[:0]
+	}
 	b.start = len(b.slab)
 }
 
