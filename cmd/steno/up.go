@@ -116,7 +116,10 @@ func (o *upOptions) engine(ctx context.Context, data string, log *slog.Logger) (
 		return nil, nil, nil, errors.Join(err, node.Stop())
 	}
 	end = func() error { nc.Close(); return node.Stop() }
-	b, err = stack.Open(ctx, nc, log)
+	plan, err := node.Plan()
+	if err == nil {
+		b, err = stack.Open(ctx, nc, plan, log)
+	}
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, end())
 	}

@@ -93,14 +93,14 @@ type Backend struct {
 	Members  *kvstate.Members
 }
 
-// Open makes or checks the topology and the adapters over it. The connection
-// stays the caller's.
-func Open(ctx context.Context, nc *nats.Conn, log *slog.Logger) (*Backend, error) {
+// Open makes or checks the topology and the adapters over it; fresh is the plan
+// for a server that has none yet. The connection stays the caller's.
+func Open(ctx context.Context, nc *nats.Conn, fresh topology.Plan, log *slog.Logger) (*Backend, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, fmt.Errorf("open JetStream: %w", err)
 	}
-	top, err := ensure(ctx, js)
+	top, err := ensure(ctx, js, fresh)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the streams: %w", err)
 	}
@@ -118,8 +118,7 @@ func Open(ctx context.Context, nc *nats.Conn, log *slog.Logger) (*Backend, error
 // ensure checks what is there against the topology it was made with, and makes
 // what is missing: on a new server everything, after a restart the members,
 // which live in memory.
-func ensure(ctx context.Context, js jetstream.JetStream) (topology.Topology, error) {
-	plan := topology.Embedded()
+func ensure(ctx context.Context, js jetstream.JetStream, plan topology.Plan) (topology.Topology, error) {
 	top, err := topology.Read(ctx, js)
 	switch {
 	case errors.Is(err, topology.ErrAbsent):

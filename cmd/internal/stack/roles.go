@@ -120,7 +120,7 @@ func Prepare(ctx context.Context, server *Server, program string, log *slog.Logg
 		return nil, nil, err
 	}
 	for {
-		b, err = Open(ctx, nc, log)
+		b, err = Open(ctx, nc, topology.Embedded(), log)
 		if err == nil {
 			return b, nc.Close, nil
 		}
