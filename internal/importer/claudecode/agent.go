@@ -73,13 +73,13 @@ func (d *decoder) start(r *record) {
 		a.spawn = d.spawnOf(r)
 	}
 	if r.graph() {
-		changed = a.learn("cwd", r.str("cwd")) || changed
-		changed = a.learn("version", r.str("version")) || changed
-		changed = a.learn("git_branch", r.str("gitBranch")) || changed
-		changed = a.learn("entrypoint", r.str("entrypoint")) || changed
+		changed = a.learn("cwd", r.Str("cwd")) || changed
+		changed = a.learn("version", r.Str("version")) || changed
+		changed = a.learn("git_branch", r.Str("gitBranch")) || changed
+		changed = a.learn("entrypoint", r.Str("entrypoint")) || changed
 	}
 	if r.kind == "assistant" && a.labels["model"] == "" {
-		if model := r.object.object("message").str("model"); model != synthetic {
+		if model := r.object.Object("message").Str("model"); model != synthetic {
 			changed = a.learn("model", model) || changed
 		}
 	}
@@ -114,11 +114,11 @@ func (a *agent) title(r *record) bool {
 	rank, title := 0, ""
 	switch r.kind {
 	case "summary":
-		rank, title = titleSummary, r.str("summary")
+		rank, title = titleSummary, r.Str("summary")
 	case "ai-title":
-		rank, title = titleAI, r.either("aiTitle", "title")
+		rank, title = titleAI, r.Either("aiTitle", "title")
 	case "custom-title":
-		rank, title = titleCustom, r.either("customTitle", "title")
+		rank, title = titleCustom, r.Either("customTitle", "title")
 	}
 	if title == "" || rank < a.titled || title == a.labels["title"] {
 		return false

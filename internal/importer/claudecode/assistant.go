@@ -5,20 +5,19 @@ import (
 	"strings"
 
 	"github.com/stenohq/steno/internal/importer"
-	"github.com/stenohq/steno/pkg/events/scan"
 )
 
 // synthetic is the model of messages that the program wrote itself.
 const synthetic = "<synthetic>"
 
 func (d *decoder) assistant(r *record) {
-	message := r.object.object("message")
+	message := r.object.Object("message")
 	blocks, ok := blocksOf(message["content"])
 	if !ok {
 		r.unused("assistant", "assistant record without readable content")
 		return
 	}
-	if message.str("model") == synthetic {
+	if message.Str("model") == synthetic {
 		d.synthetic(r, blocks)
 		return
 	}
@@ -45,7 +44,7 @@ func (d *decoder) assistant(r *record) {
 
 // messageKey names the API message a line is part of.
 func messageKey(r *record, message object) string {
-	if id := message.str("id"); id != "" {
+	if id := message.Str("id"); id != "" {
 		return id
 	}
 	return r.out.Origin().ID
@@ -69,16 +68,16 @@ func (a *agent) stepOf(r *record, key string) *step {
 
 // learn takes what every line of a message repeats; the last line is right.
 func (s *step) learn(r *record, message object) {
-	if usage := usageOf(message.object("usage")); usage != nil {
+	if usage := usageOf(message.Object("usage")); usage != nil {
 		s.usage = usage
 	}
-	if model := message.str("model"); model != "" {
+	if model := message.Str("model"); model != "" {
 		s.model = strings.Clone(model)
 	}
-	if stop := message.str("stop_reason"); stop != "" {
+	if stop := message.Str("stop_reason"); stop != "" {
 		s.stop = strings.Clone(stop)
 	}
-	if cost := r.number("costUSD"); cost != nil {
+	if cost := r.Number("costUSD"); cost != nil {
 		s.cost = cost
 	}
 }
@@ -92,7 +91,7 @@ func usageOf(usage object) []byte {
 		{"inputCacheRead", "cache_read_input_tokens"},
 		{"inputCacheCreation", "cache_creation_input_tokens"},
 	} {
-		p.Raw(names[0], usage.number(names[1]))
+		p.Raw(names[0], usage.Number(names[1]))
 	}
 	if payload := p.Object(); len(payload) > len("{}") {
 		return payload
@@ -112,12 +111,12 @@ func final(blocks []block, stop string) bool {
 func (d *decoder) block(r *record, s *step, i int, b block) {
 	switch b.kind {
 	case "text":
-		if text := b.object["text"]; isText(text) {
+		if text := b.object["text"]; importer.IsText(text) {
 			s.texts++
 			r.emit("assistant.message", s.fields().Raw("text", text).Raw("frame", frame(s.texts)))
 		}
 	case "thinking":
-		if text := b.object["thinking"]; isText(text) {
+		if text := b.object["thinking"]; importer.IsText(text) {
 			s.thinks++
 			r.emit("thinking.message", s.fields().Raw("text", text).Raw("frame", frame(s.thinks)))
 		}
@@ -133,8 +132,6 @@ func (d *decoder) block(r *record, s *step, i int, b block) {
 	}
 }
 
-func isText(raw []byte) bool { return scan.KindOf(raw) == scan.String && len(raw) > len(`""`) }
-
 // frame names a further text of a step; the first one needs no name.
 func frame(n int) []byte {
 	if n < 2 {
@@ -147,7 +144,7 @@ func frame(n int) []byte {
 // name of its own.
 func (d *decoder) call(r *record, s *step, i int, b block) {
 	a := r.a
-	id := strings.Clone(b.str("id"))
+	id := strings.Clone(b.Str("id"))
 	name := id
 	if id == "" {
 		name = fmt.Sprintf("%s.%d", r.out.Origin().ID, i)
@@ -165,7 +162,7 @@ func (d *decoder) call(r *record, s *step, i int, b block) {
 	if input == nil {
 		input = []byte("{}")
 	}
-	p := s.fields().Str("toolCallId", name).Str("name", first(b.str("name"), "unknown")).Raw("args", withoutBytes(input))
+	p := s.fields().Str("toolCallId", name).Str("name", importer.First(b.Str("name"), "unknown")).Raw("args", importer.WithoutBytes(input))
 	r.emit("tool.call.started", p)
 	d.asked(r, name, b)
 	a.release(r, id)
@@ -175,7 +172,7 @@ func (d *decoder) call(r *record, s *step, i int, b block) {
 // turn. It is no call of the model, so it has no usage.
 func (d *decoder) synthetic(r *record, blocks []block) {
 	text := textOf(blocks)
-	if !r.flag("isApiErrorMessage") && r.str("error") == "" && !strings.HasPrefix(text, "API Error") {
+	if !r.Flag("isApiErrorMessage") && r.Str("error") == "" && !strings.HasPrefix(text, "API Error") {
 		r.pass("assistant.synthetic")
 		return
 	}
@@ -185,7 +182,7 @@ func (d *decoder) synthetic(r *record, blocks []block) {
 		s = a.needStep(r, "")
 	}
 	a.last = r.now()
-	code := r.either("error", "apiErrorStatus")
+	code := r.Either("error", "apiErrorStatus")
 	var notice importer.Fields
 	r.emit("error", notice.Str("message", text).Opt("code", code))
 	s.open = false

@@ -46,10 +46,10 @@ func (d *decoder) Session() events.SessionID { return d.session }
 
 // Record implements importer.Decoder.
 func (d *decoder) Record(rec importer.Record, out *importer.Output) {
-	o := objectOf(rec.Raw)
-	r := &record{object: o, raw: rec.Raw, kind: o.str("type"), uuid: o.str("uuid"), time: o.str("timestamp"), out: out}
-	if r.time == "" && !r.flag("isSnapshotUpdate") {
-		r.time = o.object("snapshot").str("timestamp")
+	o := importer.ObjectOf(rec.Raw)
+	r := &record{object: o, raw: rec.Raw, kind: o.Str("type"), uuid: o.Str("uuid"), time: o.Str("timestamp"), out: out}
+	if r.time == "" && !r.Flag("isSnapshotUpdate") {
+		r.time = o.Object("snapshot").Str("timestamp")
 	}
 	if !out.From(r.uuid, r.time) {
 		return
@@ -83,7 +83,7 @@ func (d *decoder) learnSession(r *record) {
 	if d.session != "" {
 		return
 	}
-	if id, err := events.ParseSessionID(r.str("sessionId")); err == nil {
+	if id, err := events.ParseSessionID(r.Str("sessionId")); err == nil {
 		d.session = events.SessionID(strings.Clone(string(id)))
 	}
 }
@@ -102,12 +102,12 @@ func (r *record) graph() bool {
 func (d *decoder) begin(r *record) {
 	a := r.a
 	if r.graph() && (r.kind == "user" || r.kind == "assistant") {
-		if run := r.str("sessionId"); run != "" && len(run) <= events.MaxID && run != a.run {
+		if run := r.Str("sessionId"); run != "" && len(run) <= events.MaxID && run != a.run {
 			d.newRun(r, strings.Clone(run))
 		}
 	}
 	d.start(r)
-	if a.boundary != nil && r.graph() && !r.flag("isCompactSummary") {
+	if a.boundary != nil && r.graph() && !r.Flag("isCompactSummary") {
 		a.compacted(r, "")
 	}
 }
@@ -128,7 +128,7 @@ func (d *decoder) newRun(r *record, run string) {
 // is a sub-agent too.
 func (d *decoder) agentOf(r *record) *agent {
 	id := d.src.Agent
-	if id == events.MainAgent && r.flag("isSidechain") {
+	if id == events.MainAgent && r.Flag("isSidechain") {
 		id = d.sidechain(r)
 		if r.uuid != "" {
 			d.side[strings.Clone(r.uuid)] = id
@@ -143,10 +143,10 @@ func (d *decoder) agentOf(r *record) *agent {
 }
 
 func (d *decoder) sidechain(r *record) events.AgentID {
-	if id, err := events.ParseAgentID(r.str("agentId")); err == nil && id != events.MainAgent {
+	if id, err := events.ParseAgentID(r.Str("agentId")); err == nil && id != events.MainAgent {
 		return events.AgentID(strings.Clone(string(id)))
 	}
-	if id, ok := d.side[r.str("parentUuid")]; ok {
+	if id, ok := d.side[r.Str("parentUuid")]; ok {
 		return id
 	}
 	return sideID(r.out.Origin().ID)
@@ -177,7 +177,7 @@ func (r *record) emitAt(at, kind string, p *importer.Fields) {
 func (r *record) pass(kind string) {
 	kind = "foreign." + Name + "." + kind
 	r.out.Passed(kind)
-	r.out.Event(importer.Draft{Agent: r.a.id, Type: kind, Payload: withoutBytes(r.raw), SourceRun: r.a.run})
+	r.out.Event(importer.Draft{Agent: r.a.id, Type: kind, Payload: importer.WithoutBytes(r.raw), SourceRun: r.a.run})
 }
 
 // unused is pass for a record whose content should have shown but could not.

@@ -32,11 +32,11 @@ func (Format) Name() string { return Name }
 // parentUuid or a session, sidecar records are known by their type.
 func (Format) Detect(records [][]byte) bool {
 	for _, raw := range records {
-		r := objectOf(raw)
-		if r.str("uuid") != "" && (r["parentUuid"] != nil || r.str("sessionId") != "") {
+		r := importer.ObjectOf(raw)
+		if r.Str("uuid") != "" && (r["parentUuid"] != nil || r.Str("sessionId") != "") {
 			return true
 		}
-		switch r.str("type") {
+		switch r.Str("type") {
 		case "file-history-snapshot":
 			if r["snapshot"] != nil {
 				return true
@@ -46,7 +46,7 @@ func (Format) Detect(records [][]byte) bool {
 				return true
 			}
 		case "queue-operation", "permission-mode", "mode", "last-prompt", "ai-title", "custom-title", "agent-name":
-			if r.str("sessionId") != "" {
+			if r.Str("sessionId") != "" {
 				return true
 			}
 		}
@@ -59,8 +59,8 @@ func (Format) IsRecord(raw []byte) bool {
 	if scan.KindOf(raw) != scan.Object {
 		return false
 	}
-	r := objectOf(raw)
-	switch r.str("type") {
+	r := importer.ObjectOf(raw)
+	switch r.Str("type") {
 	case "":
 		return false
 	case "file-history-snapshot":
@@ -68,7 +68,7 @@ func (Format) IsRecord(raw []byte) bool {
 	case "summary":
 		return r["leafUuid"] != nil
 	}
-	return r.str("sessionId") != ""
+	return r.Str("sessionId") != ""
 }
 
 // NewDecoder implements importer.Format.

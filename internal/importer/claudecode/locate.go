@@ -1,10 +1,8 @@
 package claudecode
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,16 +76,16 @@ type head struct {
 
 func readHead(path string) (head, error) {
 	var h head
-	err := eachRecord(path, func(raw []byte) bool {
-		o := objectOf(raw)
-		if id, err := events.ParseSessionID(o.str("sessionId")); err == nil && h.session == "" {
+	err := importer.EachRecord(path, func(raw []byte) bool {
+		o := importer.ObjectOf(raw)
+		if id, err := events.ParseSessionID(o.Str("sessionId")); err == nil && h.session == "" {
 			h.session = id
-			h.side = o.flag("isSidechain")
+			h.side = o.Flag("isSidechain")
 		}
-		if o.str("type") != "user" {
+		if o.Str("type") != "user" {
 			return true
 		}
-		blocks, _ := blocksOf(o.object("message")["content"])
+		blocks, _ := blocksOf(o.Object("message")["content"])
 		h.prompt = textOf(blocks)
 		return false
 	})
@@ -98,23 +96,23 @@ func spawnOf(meta, main, prompt string) (importer.Spawn, error) {
 	spawn := importer.Spawn{Parent: events.MainAgent}
 	raw, err := os.ReadFile(meta)
 	if err == nil && scan.Valid(raw) {
-		o := objectOf(scan.Trim(raw))
-		spawn.ToolCallID = o.str("toolUseId")
-		spawn.Label = o.either("description", "agentType")
+		o := importer.ObjectOf(scan.Trim(raw))
+		spawn.ToolCallID = o.Str("toolUseId")
+		spawn.Label = o.Either("description", "agentType")
 	}
 	if spawn.ToolCallID != "" || prompt == "" {
 		return spawn, nil
 	}
-	err = eachRecord(main, func(raw []byte) bool {
+	err = importer.EachRecord(main, func(raw []byte) bool {
 		if !bytes.Contains(raw, []byte(`"tool_use"`)) {
 			return true
 		}
-		blocks, _ := blocksOf(objectOf(raw).object("message")["content"])
+		blocks, _ := blocksOf(importer.ObjectOf(raw).Object("message")["content"])
 		for _, b := range blocks {
-			input := b.object.object("input")
-			if b.kind == "tool_use" && input.str("prompt") == prompt {
-				spawn.ToolCallID = b.str("id")
-				spawn.Label = first(spawn.Label, input.str("description"), input.str("subagent_type"))
+			input := b.object.Object("input")
+			if b.kind == "tool_use" && input.Str("prompt") == prompt {
+				spawn.ToolCallID = b.Str("id")
+				spawn.Label = importer.First(spawn.Label, input.Str("description"), input.Str("subagent_type"))
 				return false
 			}
 		}
@@ -124,29 +122,4 @@ func spawnOf(meta, main, prompt string) (importer.Spawn, error) {
 		err = nil // the session's log is elsewhere
 	}
 	return spawn, err
-}
-
-// eachRecord reads a file's lines that are JSON objects until yield says stop.
-func eachRecord(path string, yield func(raw []byte) bool) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lines := bufio.NewReaderSize(f, 1<<16)
-	for {
-		b, err := lines.ReadBytes('\n')
-		if len(b) > importer.MaxLine {
-			return nil
-		}
-		if raw := scan.Trim(b); scan.KindOf(raw) == scan.Object && scan.Valid(raw) && !yield(raw) {
-			return nil
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

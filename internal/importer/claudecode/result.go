@@ -19,9 +19,9 @@ func (d *decoder) results(r *record, blocks []block) {
 
 func (d *decoder) result(r *record, b block) {
 	a := r.a
-	id := b.str("tool_use_id")
+	id := b.Str("tool_use_id")
 	if id == "" {
-		id = a.bareCall(r.str("sourceToolAssistantUUID"))
+		id = a.bareCall(r.Str("sourceToolAssistantUUID"))
 		if id == "" {
 			r.out.Skip("tool result that names no call")
 			r.pass("user.tool_result")
@@ -34,7 +34,7 @@ func (d *decoder) result(r *record, b block) {
 	}
 	var p importer.Fields
 	p.Str("toolCallId", name).Raw("output", outputOf(b))
-	if b.flag("is_error") {
+	if b.Flag("is_error") {
 		p.Bool("isError", true)
 	}
 	draft := importer.Draft{Agent: a.id, Type: "tool.result", Payload: p.Object(), SourceRun: a.run}
@@ -107,11 +107,11 @@ func outputOf(b block) []byte {
 	}
 	blocks, ok := blocksOf(content)
 	if !ok {
-		return withoutBytes(content)
+		return importer.WithoutBytes(content)
 	}
 	for _, each := range blocks {
 		if each.kind != "text" {
-			return withoutBytes(content)
+			return importer.WithoutBytes(content)
 		}
 	}
 	return quoted(textOf(blocks))

@@ -11,7 +11,7 @@ import (
 // new. Titles were taken by start.
 func (d *decoder) sidecar(r *record) {
 	if r.kind == "permission-mode" {
-		r.a.permissions(r, r.str("permissionMode"))
+		r.a.permissions(r, r.Str("permissionMode"))
 	}
 }
 
@@ -19,12 +19,12 @@ func (d *decoder) sidecar(r *record) {
 func (d *decoder) queue(r *record) {
 	a := r.a
 	var p importer.Fields
-	switch op := r.str("operation"); {
+	switch op := r.Str("operation"); {
 	case op == "enqueue":
 		a.prompts++
 		id := "q" + strconv.Itoa(a.prompts)
 		a.queued = append(a.queued, id)
-		p.Str("promptId", id).Str("status", "queued").Raw("content", withoutBytes(r.object["content"]))
+		p.Str("promptId", id).Str("status", "queued").Raw("content", importer.WithoutBytes(r.object["content"]))
 		r.emit("prompt.submitted", &p)
 	case len(a.queued) == 0:
 		r.pass("queue-operation." + op)
@@ -48,8 +48,8 @@ func (d *decoder) queue(r *record) {
 // attachment records are what the program put before the model. A prompt that
 // was queued while the turn ran is the one that people see.
 func (d *decoder) attachment(r *record) {
-	body := r.object.object("attachment")
-	switch sub := body.str("type"); sub {
+	body := r.object.Object("attachment")
+	switch sub := body.Str("type"); sub {
 	case "queued_command":
 		blocks, ok := blocksOf(body["prompt"])
 		if !ok {
@@ -69,7 +69,7 @@ func (d *decoder) attachment(r *record) {
 		r.pass("attachment." + sub)
 	case "hook_blocking_error":
 		var p importer.Fields
-		p.Opt("event", body.str("hookEvent")).Opt("hookName", body.str("hookName")).Raw("blockingError", body["blockingError"])
+		p.Opt("event", body.Str("hookEvent")).Opt("hookName", body.Str("hookName")).Raw("blockingError", body["blockingError"])
 		r.emit("hook.result", &p)
 	case "":
 		r.pass("attachment")
@@ -81,9 +81,9 @@ func (d *decoder) attachment(r *record) {
 // progress is what a running tool call shows.
 func (d *decoder) progress(r *record) {
 	a := r.a
-	data := r.object.object("data")
-	sub := data.str("type")
-	id := first(r.str("parentToolUseID"), r.str("toolUseID"))
+	data := r.object.Object("data")
+	sub := data.Str("type")
+	id := importer.First(r.Str("parentToolUseID"), r.Str("toolUseID"))
 	name, known := a.named[id]
 	if !known {
 		r.pass("progress." + sub)
@@ -92,14 +92,14 @@ func (d *decoder) progress(r *record) {
 	var update importer.Fields
 	switch sub {
 	case "hook_progress":
-		update.Str("kind", "status").Str("text", first(data.str("hookName"), data.str("hookEvent"), "hook"))
+		update.Str("kind", "status").Str("text", importer.First(data.Str("hookName"), data.Str("hookEvent"), "hook"))
 	case "bash_progress":
 		update.Str("kind", "stdout").Raw("text", firstText(data["output"], data["fullOutput"]))
 	case "agent_progress":
 		d.agentProgress(r, name, data)
-		update.Str("kind", "status").Str("text", strings.TrimSpace("agent "+data.str("agentId")))
+		update.Str("kind", "status").Str("text", strings.TrimSpace("agent "+data.Str("agentId")))
 	default:
-		update.Str("kind", "custom").Str("customKind", first(sub, "progress")).Raw("customData", withoutBytes(r.object["data"]))
+		update.Str("kind", "custom").Str("customKind", importer.First(sub, "progress")).Raw("customData", importer.WithoutBytes(r.object["data"]))
 	}
 	var p importer.Fields
 	r.emit("tool.progress", p.Str("toolCallId", name).Raw("update", update.Object()))
@@ -107,7 +107,7 @@ func (d *decoder) progress(r *record) {
 
 func firstText(texts ...[]byte) []byte {
 	for _, t := range texts {
-		if isText(t) {
+		if importer.IsText(t) {
 			return t
 		}
 	}

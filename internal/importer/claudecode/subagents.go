@@ -22,14 +22,14 @@ type task struct {
 
 // asked remembers a call of the Task tool.
 func (d *decoder) asked(r *record, call string, b block) {
-	if name := b.str("name"); name != "Task" && name != "Agent" {
+	if name := b.Str("name"); name != "Task" && name != "Agent" {
 		return
 	}
-	input := b.object.object("input")
+	input := b.object.Object("input")
 	d.tasks = append(d.tasks, &task{
-		by: r.a, call: call, prompt: strings.Clone(input.str("prompt")),
-		kind: strings.Clone(input.str("subagent_type")), what: strings.Clone(input.str("description")),
-		behind: input.flag("run_in_background"),
+		by: r.a, call: call, prompt: strings.Clone(input.Str("prompt")),
+		kind: strings.Clone(input.Str("subagent_type")), what: strings.Clone(input.Str("description")),
+		behind: input.Flag("run_in_background"),
 	})
 }
 
@@ -64,11 +64,11 @@ func (d *decoder) spawnOf(r *record) importer.Spawn {
 	if r.kind != "user" {
 		return importer.Spawn{Parent: d.src.Agent}
 	}
-	blocks, _ := blocksOf(r.object.object("message")["content"])
+	blocks, _ := blocksOf(r.object.Object("message")["content"])
 	for _, t := range d.tasks {
 		if t.by != a && t.agent == "" && !t.done && t.prompt != "" && t.prompt == textOf(blocks) {
 			d.spawned(r, t, a.id)
-			return importer.Spawn{Parent: t.by.id, ToolCallID: t.call, Label: first(t.what, t.kind)}
+			return importer.Spawn{Parent: t.by.id, ToolCallID: t.call, Label: importer.First(t.what, t.kind)}
 		}
 	}
 	return importer.Spawn{Parent: d.src.Agent}
@@ -77,7 +77,7 @@ func (d *decoder) spawnOf(r *record) importer.Spawn {
 // agentProgress learns from a call's progress which agent works on it.
 func (d *decoder) agentProgress(r *record, call string, data object) {
 	t := d.taskOf(r.a, call)
-	id, err := events.ParseAgentID(data.str("agentId"))
+	id, err := events.ParseAgentID(data.Str("agentId"))
 	if t == nil || err != nil {
 		return
 	}
@@ -90,33 +90,20 @@ func (d *decoder) taskResult(r *record, call string, b block) {
 	if t == nil || t.done {
 		return
 	}
-	twin := r.object.object("toolUseResult")
-	if id, err := events.ParseAgentID(twin.str("agentId")); err == nil {
+	twin := r.object.Object("toolUseResult")
+	if id, err := events.ParseAgentID(twin.Str("agentId")); err == nil {
 		d.spawned(r, t, events.AgentID(strings.Clone(string(id))))
 	}
-	if t.agent == "" || twin.str("status") == "async_launched" {
+	if t.agent == "" || twin.Str("status") == "async_launched" {
 		return
 	}
 	t.done = true
 	var p importer.Fields
 	p.Str("subagentId", string(t.agent))
 	text, _ := scan.Unquote(outputOf(b))
-	if b.flag("is_error") {
-		r.emit("subagent.failed", p.Str("error", clip(text)))
+	if b.Flag("is_error") {
+		r.emit("subagent.failed", p.Str("error", importer.Clip(text)))
 		return
 	}
-	r.emit("subagent.completed", p.Opt("resultSummary", clip(text)).Raw("usage", usageOf(twin.object("usage"))))
-}
-
-// clip keeps the beginning of a text.
-func clip(text string) string {
-	const most = 2000
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for cut > 0 && text[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return text[:cut] + "…"
+	r.emit("subagent.completed", p.Opt("resultSummary", importer.Clip(text)).Raw("usage", usageOf(twin.Object("usage"))))
 }

@@ -13,13 +13,13 @@ type boundary struct {
 
 func (d *decoder) system(r *record) {
 	a := r.a
-	switch sub := r.str("subtype"); sub {
+	switch sub := r.Str("subtype"); sub {
 	case "compact_boundary":
 		if a.boundary != nil {
 			a.compacted(r, "")
 		}
-		meta := r.object.object("compactMetadata")
-		a.boundary = &boundary{origin: r.out.Origin(), trigger: meta.str("trigger"), tokens: meta.number("preTokens")}
+		meta := r.object.Object("compactMetadata")
+		a.boundary = &boundary{origin: r.out.Origin(), trigger: meta.Str("trigger"), tokens: meta.Number("preTokens")}
 	case "api_error":
 		d.retry(r)
 	case "turn_duration":
@@ -28,30 +28,20 @@ func (d *decoder) system(r *record) {
 		a.finishStep(r)
 		var p importer.Fields
 		p.Str("event", "Stop").Raw("hooks", r.object["hookInfos"]).Raw("errors", r.object["hookErrors"]).
-			Raw("preventedContinuation", r.object["preventedContinuation"]).Opt("stopReason", r.str("stopReason"))
+			Raw("preventedContinuation", r.object["preventedContinuation"]).Opt("stopReason", r.Str("stopReason"))
 		r.emit("hook.result", &p)
 	case "error":
 		var p importer.Fields
-		cause := r.object.object("error")
-		r.emit("error", p.Str("message", first(cause.either("message", "formatted"), r.str("content"), "error")).Raw("status", cause.number("status")))
+		cause := r.object.Object("error")
+		r.emit("error", p.Str("message", importer.First(cause.Either("message", "formatted"), r.Str("content"), "error")).Raw("status", cause.Number("status")))
 	case "api_refusal", "model_refusal_fallback":
 		var p importer.Fields
-		r.emit("warning", p.Str("message", first(r.str("apiRefusalExplanation"), r.str("content"), sub)).Str("code", sub))
+		r.emit("warning", p.Str("message", importer.First(r.Str("apiRefusalExplanation"), r.Str("content"), sub)).Str("code", sub))
 	case "":
 		r.pass("system")
 	default:
 		r.pass("system." + sub)
 	}
-}
-
-// first returns the first string that is not empty.
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // compacted tells a compaction, with its summary when it has one.
@@ -76,7 +66,7 @@ func (a *agent) duration(r *record) {
 	a.finishStep(r)
 	a.open, a.end = false, "completed"
 	var p importer.Fields
-	p.Int("turnId", a.turn).Str("reason", "completed").Raw("durationMs", r.number("durationMs"))
+	p.Int("turnId", a.turn).Str("reason", "completed").Raw("durationMs", r.Number("durationMs"))
 	r.emit("turn.ended", &p)
 }
 
@@ -88,16 +78,16 @@ func (d *decoder) retry(r *record) {
 		s = a.needStep(r, "")
 	}
 	a.last = r.now()
-	cause := r.object.object("error")
-	inner := cause.object("error")
-	api := inner.object("error")
-	connection := cause.object("connection")
+	cause := r.object.Object("error")
+	inner := cause.Object("error")
+	api := inner.Object("error")
+	connection := cause.Object("connection")
 	p := s.fields()
-	failed := r.number("retryAttempt")
-	p.Raw("failedAttempt", failed).Raw("nextAttempt", next(failed)).Raw("maxAttempts", r.number("maxRetries")).
-		Raw("delayMs", r.number("retryInMs")).
-		Str("errorName", first(api.str("type"), inner.str("type"), cause.str("type"), connection.str("code"), r.object.object("cause").str("code"), "api_error")).
-		Str("errorMessage", first(api.str("message"), inner.str("message"), cause.either("message", "formatted"), connection.str("message"))).
-		Raw("statusCode", status(cause.number("status")))
+	failed := r.Number("retryAttempt")
+	p.Raw("failedAttempt", failed).Raw("nextAttempt", next(failed)).Raw("maxAttempts", r.Number("maxRetries")).
+		Raw("delayMs", r.Number("retryInMs")).
+		Str("errorName", importer.First(api.Str("type"), inner.Str("type"), cause.Str("type"), connection.Str("code"), r.object.Object("cause").Str("code"), "api_error")).
+		Str("errorMessage", importer.First(api.Str("message"), inner.Str("message"), cause.Either("message", "formatted"), connection.Str("message"))).
+		Raw("statusCode", status(cause.Number("status")))
 	r.emit("turn.step.retrying", p)
 }

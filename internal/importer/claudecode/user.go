@@ -11,18 +11,18 @@ import (
 const interrupted = "[Request interrupted by user"
 
 func (d *decoder) user(r *record) {
-	message := r.object.object("message")
+	message := r.object.Object("message")
 	blocks, ok := blocksOf(message["content"])
 	if !ok {
 		r.unused("user", "user record without readable content")
 		return
 	}
 	a := r.a
-	if r.flag("isCompactSummary") {
+	if r.Flag("isCompactSummary") {
 		a.compacted(r, textOf(blocks))
 		return
 	}
-	a.permissions(r, r.str("permissionMode"))
+	a.permissions(r, r.Str("permissionMode"))
 	text := textOf(blocks)
 	switch {
 	case hasResults(blocks):
@@ -32,7 +32,7 @@ func (d *decoder) user(r *record) {
 		} else if text != "" {
 			a.aside(r, text, attachments(blocks))
 		}
-	case r.flag("isMeta") || r.flag("isVisibleInTranscriptOnly"):
+	case r.Flag("isMeta") || r.Flag("isVisibleInTranscriptOnly"):
 		r.pass("user.meta")
 	case strings.HasPrefix(text, interrupted):
 		a.interrupt(r)
@@ -61,7 +61,7 @@ func (d *decoder) prompt(r *record, blocks []block) {
 	if context {
 		r.pass("user.context")
 	}
-	if id := r.str("promptId"); id == "" || id != a.prompt || a.turn < 0 || a.fresh {
+	if id := r.Str("promptId"); id == "" || id != a.prompt || a.turn < 0 || a.fresh {
 		a.prompt, a.text = strings.Clone(id), text
 		var p importer.Fields
 		p.Str("prompt", text).Raw("attachments", files).Raw("origin", origin(r))
@@ -93,7 +93,7 @@ func (a *agent) aside(r *record, text string, files []byte) {
 
 // origin says who asked when it was not the user.
 func origin(r *record) []byte {
-	given := r.object.object("origin").str("kind")
+	given := r.object.Object("origin").Str("kind")
 	var p importer.Fields
 	switch given {
 	case "", "human", "cli", "user":
@@ -117,7 +117,7 @@ func shown(blocks []block) (text string, hidden bool) {
 		if b.kind != "text" {
 			continue
 		}
-		t := b.str("text")
+		t := b.Str("text")
 		if wrapped(t) {
 			hidden = true
 			continue
