@@ -11,9 +11,6 @@ const FoldVersion = 1
 // a pure function of the calls made to it. One goroutine uses a Fold at a
 // time; the operations and snapshots it returns are immutable.
 //
-// ReuseOps makes the operations of a batch valid until the next Begin only.
-func (f *Fold) ReuseOps() { f.reuse = true }
-
 // Begin starts the batch of one log record, the other methods add to it, and
 // End settles what has to be closed and returns the batch's operations.
 type Fold struct {
@@ -44,6 +41,9 @@ func NewFold(agentID string, sink FoldSink) *Fold {
 	f.notices.init()
 	return f
 }
+
+// ReuseOps makes the operations of a batch valid until the next Begin only.
+func (f *Fold) ReuseOps() { f.reuse = true }
 
 // Begin starts the batch of record seq, stored at storedAt (Unix
 // milliseconds).
