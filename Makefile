@@ -1,5 +1,6 @@
 # Targets a person and CI both use. `make help` prints this file's own words.
-SHELL      := /bin/bash
+SHELL       := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 GO         ?= go
 BIN        := bin
 TOOLS      := $(BIN)/tools
@@ -16,6 +17,7 @@ LISTEN      ?= 127.0.0.1:7777
 NATS_LISTEN ?= 127.0.0.1:4222
 DATA        ?= data
 FUZZTIME    ?= 20s
+BENCHCOUNT  ?= 3
 
 CORE = $(shell $(GO) list ./pkg/... 2>/dev/null | grep -v /pkg/agent)
 
@@ -54,12 +56,12 @@ fmt: $(GOFUMPT) ## format the code
 	$(GOFUMPT) -w cmd internal pkg web
 
 .PHONY: bench
-bench: ## benchmarks of the core and the recorder, beside their targets
-	$(GO) test -run '^$$' -bench . -benchmem $$($(GO) list ./pkg/... ./internal/...)
+bench: ## benchmarks (median of BENCHCOUNT runs) beside their targets
+	$(GO) test -p 1 -run '^$$' -bench . -benchmem -count $(BENCHCOUNT) -timeout 60m ./pkg/... ./internal/... | $(GO) run ./scripts/benchtable scripts/targets.tsv
 
 .PHONY: bench-quick
-bench-quick: ## the same, a tenth of a second each: shows that they run
-	$(GO) test -run '^$$' -bench . -benchtime 100ms $(CORE)
+bench-quick: ## the same of the core, a tenth of a second each
+	$(GO) test -p 1 -run '^$$' -bench . -benchmem -benchtime 100ms $(CORE) | $(GO) run ./scripts/benchtable scripts/targets.tsv
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (20s)
