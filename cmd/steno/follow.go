@@ -191,6 +191,10 @@ func (f *follower) read(ctx context.Context, file *followed, buf []byte) error {
 			f.changed(file, change)
 			continue
 		case n == 0:
+			file.stream.AtEnd()
+			if err := f.publish(ctx, file); err != nil {
+				return err
+			}
 			if time.Since(file.grew) > idleAfter {
 				file.look = time.Now().Add(idleLook)
 			}
@@ -198,11 +202,20 @@ func (f *follower) read(ctx context.Context, file *followed, buf []byte) error {
 		}
 		file.grew = time.Now()
 		_, _ = file.stream.Write(buf[:n]) // never fails
-		if err := file.feed.Send(ctx, file.stream.Events()); err != nil {
-			return fmt.Errorf("%s: %w", file.job.Path, err)
+		if err := f.publish(ctx, file); err != nil {
+			return err
 		}
-		f.findings(file)
 	}
+}
+
+// publish sends what a file's lines hold and tells what could not be used.
+func (f *follower) publish(ctx context.Context, file *followed) error {
+	list := file.stream.Events()
+	if err := file.feed.Send(ctx, list); err != nil {
+		return fmt.Errorf("%s: %w", file.job.Path, err)
+	}
+	f.findings(file)
+	return nil
 }
 
 // changed begins a file again that is no longer what it was.

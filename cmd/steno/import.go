@@ -179,6 +179,9 @@ func (im *imports) send(ctx context.Context, f io.Reader, stream *importer.Strea
 	for {
 		n, readErr := f.Read(buf)
 		_, _ = stream.Write(buf[:n]) // never fails
+		if errors.Is(readErr, io.EOF) {
+			stream.AtEnd()
+		}
 		list := stream.Events()
 		if err := feed.Send(ctx, list); err != nil {
 			return nil, err
@@ -227,7 +230,7 @@ func (im *imports) report(r result) error {
 		fmt.Fprintf(w, "  line %d waits: %s\n", f.Line, cli.Line(f.Reason))
 	}
 	if r.Unfinished > 0 {
-		fmt.Fprintf(w, "  line %d has no end yet (%d bytes); it is read when it has\n", r.Lines+1, r.Unfinished)
+		fmt.Fprintf(w, "  line %d is not whole yet (%d bytes); it is read when it is\n", r.Lines+1, r.Unfinished)
 	}
 	if r.Missing > 0 {
 		fmt.Fprintf(w, "  the log holds %d more events than this file: was it cut?\n", r.Missing)

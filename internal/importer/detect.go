@@ -39,12 +39,16 @@ func Detect(path string, formats []Format) (Format, error) {
 func firstRecords(head []byte, format Format) [][]byte {
 	var records [][]byte
 	s := splitter{limit: MaxLine}
-	s.feed(head, func(number int, b []byte, tooLong bool) {
+	take := func(number int, b []byte, tooLong bool) {
 		if tooLong || len(records) >= headRecords {
 			return
 		}
 		records = append(records, parseLine(b, number == 1, format.IsRecord).records...)
-	})
+	}
+	s.feed(head, take)
+	if endsObject(s.tail) {
+		take(s.line+1, s.tail, false)
+	}
 	return records
 }
 

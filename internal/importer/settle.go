@@ -93,6 +93,7 @@ func (j *Job) feeds(agent events.AgentID) (bool, error) {
 		s.Events()
 		return s.logs[agent] == nil
 	})
+	s.AtEnd()
 	return s.logs[agent] != nil, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type Stream struct {
 	src     Source
 	dec     Decoder
 	split   splitter
+	early   early // what was taken of the line that has no end yet
 	report  Report
 	index   int               // records so far
 	first   []byte            // SHA-256 of the first complete line; nil before
@@ -73,7 +75,10 @@ func (s *Stream) Report() *Report {
 	r.Session = s.session()
 	r.Lines = s.split.line
 	r.Records = s.index
-	r.Unfinished = s.split.pending()
+	r.Unfinished = s.split.pending() - s.early.bytes
+	if s.early.bytes > 0 {
+		r.Lines++
+	}
 	r.Held = append([]Finding(nil), s.dec.Held()...)
 	if len(s.pending) > 0 {
 		r.Held = append(r.Held, Finding{
@@ -101,17 +106,25 @@ func (s *Stream) session() events.SessionID {
 // line takes one complete line.
 func (s *Stream) line(number int, b []byte, tooLong bool) {
 	if tooLong {
+		s.early = early{}
 		s.report.skip(number, fmt.Sprintf("line longer than %d MiB", s.split.limit>>20))
 		return
 	}
-	l := parseLine(b, number == 1, s.format.IsRecord)
+	s.take(number, parseLine(b, number == 1, s.format.IsRecord))
+	s.early = early{}
+}
+
+// take uses what a line holds beyond what was taken of it before its end came.
+func (s *Stream) take(number int, l line) {
 	for _, reason := range l.skips {
 		s.report.skip(number, reason)
 	}
 	for _, note := range l.notes {
-		s.report.mend(number, note)
+		if !slices.Contains(s.early.notes, note) {
+			s.report.mend(number, note)
+		}
 	}
-	for _, raw := range l.records {
+	for _, raw := range l.records[min(s.early.records, len(l.records)):] {
 		s.record(number, bytes.Clone(raw)) // the buffer is used again, parts of it are kept
 	}
 }

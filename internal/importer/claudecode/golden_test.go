@@ -55,6 +55,7 @@ func locate(t testing.TB, path string) importer.Source {
 func decodeAll(src importer.Source, data []byte) ([]*events.Event, *importer.Report) {
 	s := importer.NewStream(claudecode.Format{}, src)
 	_, _ = s.Write(data)
+	s.AtEnd()
 	return s.Events(), s.Report()
 }
 
@@ -168,6 +169,7 @@ func TestPrefix(t *testing.T) {
 				from := 0
 				for _, cut := range append(cuts, len(data)) {
 					_, _ = s.Write(data[from:cut])
+					s.AtEnd()
 					from = cut
 					got = append(got, s.Events()...)
 					lines := strings.Split(string(listing(got)), "\n")
