@@ -48,7 +48,7 @@ Lines that could not be used are listed at the end, and the exit code is 3.`,
 
 func (o *importOptions) flags(cmd *cobra.Command) {
 	o.writer.flags(cmd)
-	cmd.Flags().StringVar(&o.format, "format", "auto", "auto or claude-code")
+	cmd.Flags().StringVar(&o.format, "format", "auto", "one of "+formatNames())
 	cmd.Flags().StringVar(&o.session, "session", "", "session id to import into, for one file")
 }
 

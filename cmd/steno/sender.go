@@ -14,12 +14,27 @@ import (
 	"github.com/stenohq/steno/cmd/internal/stack"
 	"github.com/stenohq/steno/internal/importer"
 	"github.com/stenohq/steno/internal/importer/claudecode"
+	"github.com/stenohq/steno/internal/importer/mycodeagent"
 	"github.com/stenohq/steno/pkg/agent"
 	"github.com/stenohq/steno/pkg/events"
 )
 
 // formats are those that can be imported.
-func formats() []importer.Format { return []importer.Format{claudecode.Format{}} }
+func formats() []importer.Format {
+	return []importer.Format{
+		claudecode.Format{},
+		mycodeagent.Format{},
+	}
+}
+
+// formatNames lists the formats for a flag's description.
+func formatNames() string {
+	names := "auto"
+	for _, f := range formats() {
+		names += ", " + f.Name()
+	}
+	return names
+}
 
 // writer are the flags of commands that publish.
 type writer struct {

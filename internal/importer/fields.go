@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/stenohq/steno/pkg/events/scan"
@@ -72,4 +74,17 @@ func (f *Fields) Object() []byte {
 		return []byte("{}")
 	}
 	return append(f.b, '}')
+}
+
+// Labels are those of an agent that an import brought in: where it comes from,
+// and what else is known of it. Empty values are left out.
+func Labels(format string, known map[string]string) []byte {
+	all := map[string]string{"runtime": format}
+	maps.Copy(all, known)
+	all["source"] = "import:" + format
+	var p Fields
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		p.Opt(name, all[name])
+	}
+	return p.Object()
 }

@@ -38,6 +38,9 @@ type Source struct {
 	Agent   events.AgentID   // whom the file is about; "" is main
 	Spawn   Spawn            // who started that agent, when it is a sub-agent
 	Labels  map[string]string
+	// Alone is the session of a sub-agent as long as its parent is not known:
+	// where its events are there already, they stay there.
+	Alone events.SessionID
 	// PublishAs is another session id for the events, where Session is taken by
 	// another file; runs stay those of Session.
 	PublishAs events.SessionID
@@ -79,6 +82,11 @@ type Draft struct {
 	SourceRun string
 	Labels    []byte // JSON object of strings; nil for none
 	Reference string
+	Step      int // of the envelope, where HasStep
+	HasStep   bool
+	// Verbatim says that the event is the record itself, of a format that is
+	// ours: it keeps the record's id, to which other records may refer.
+	Verbatim bool
 	// Origin is the record the event comes from, when that is not the one
 	// being decoded (a record that was held).
 	Origin *Origin

@@ -47,9 +47,15 @@ func (s *Stream) number(d Draft) {
 		N:             log.n,
 		ReferenceID:   d.Reference,
 		Labels:        d.Labels,
+		Step:          d.Step,
+		HasStep:       d.HasStep,
 		SchemaVersion: 1,
 	}
-	d.Origin.made++
+	if d.Verbatim {
+		e.ID = d.Origin.ID
+	} else {
+		d.Origin.made++
+	}
 	s.fit(e, d.Origin.Line)
 	s.report.Events++
 	s.events = append(s.events, e)

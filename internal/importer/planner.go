@@ -92,7 +92,7 @@ func (p *Planner) Plan(ctx context.Context, paths []string) ([]*Job, []Failure, 
 			if entry.IsDir() || !named && filepath.Ext(file) != ".jsonl" || !p.look(file) {
 				return nil
 			}
-			job, err := p.job(file)
+			job, err := p.job(ctx, file)
 			switch {
 			case err == nil:
 				jobs = append(jobs, job)
@@ -129,7 +129,7 @@ func (p *Planner) look(path string) bool {
 var ErrTooShort = errors.New("no complete record that names a session yet")
 
 // job finds out what a file is: its format, session, agent and run.
-func (p *Planner) job(path string) (*Job, error) {
+func (p *Planner) job(ctx context.Context, path string) (*Job, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,28 @@ func (p *Planner) job(path string) (*Job, error) {
 		src.Labels["path"] = abs
 	}
 	job := &Job{Path: path, Format: format, Source: src}
-	return job, job.identify()
+	if err := job.identify(); err != nil {
+		return job, err
+	}
+	return job, p.stay(ctx, job)
+}
+
+// stay keeps a sub-agent in the session it has been imported into before its
+// parent was known.
+func (p *Planner) stay(ctx context.Context, j *Job) error {
+	if j.Source.Alone == "" || p.Runs == nil || p.Session != "" {
+		return nil
+	}
+	alone := *j
+	alone.Source.Session, alone.Source.Spawn = j.Source.Alone, Spawn{}
+	if err := alone.identify(); err != nil {
+		return err
+	}
+	state, err := p.Runs.Run(ctx, alone.Source.Session, alone.Source.agent(), alone.Run)
+	if err == nil && state.Next > 1 {
+		*j = alone
+	}
+	return err
 }
 
 func hasNewline(path string) bool {
@@ -179,6 +200,7 @@ func (j *Job) identify() error {
 	if err != nil {
 		return err
 	}
+	s.AtEnd()
 	session := s.session()
 	if session == "" || s.first == nil {
 		return ErrTooShort
