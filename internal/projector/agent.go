@@ -26,10 +26,11 @@ type agent struct {
 	fold *fold.Agent
 	seen uint64 // stream sequence of the last record met
 
-	// headRev and headSize are of the head as it is saved; saved is when.
-	headRev  statestore.Rev
-	headSize int
-	saved    time.Time
+	// revs and size are of the state as it is saved, see stored; saved is when.
+	revs  [3]statestore.Rev
+	size  int
+	saved time.Time
+	free  int // what is left of freely
 
 	// unsaved is the stream sequence of the first record that neither the saved
 	// head nor one under way holds, 0 when there is none: the checkpoint stays
@@ -47,12 +48,14 @@ type agent struct {
 	touched time.Time
 	stale   bool // the session has not these facts yet
 
-	// tooLarge is the size of a head that did not fit, 0 when the last one
+	// tooLarge is the size of a state that did not fit, 0 when the last one
 	// did: until it is smaller only its position is saved.
 	tooLarge int
 }
 
-// record is a stored message as the fold sees it.
+func newAgent(k key, now time.Time) *agent { return &agent{key: k, touched: now, free: freely} }
+
+// foldRecord is a stored message as the fold sees it.
 func foldRecord(r *eventlog.Record, seq uint64) fold.Record {
 	rec := fold.Record{
 		Kind: fold.Event, Seq: seq, SeqTo: seq, StreamSeq: r.StreamSeq,
@@ -95,22 +98,19 @@ func (a *agent) due(l *Limits, now time.Time) bool {
 	if a.events < l.HeadEvents && !a.urgent && now.Sub(a.since) < l.HeadAge {
 		return false
 	}
-	return a.bytes >= worth(a.headSize) || now.Sub(a.saved) >= l.HeadForce
+	return a.bytes >= worth(a.size) || a.size <= a.free || now.Sub(a.saved) >= l.HeadForce
 }
 
-// smallHead is a size up to which heads are saved more freely: what they cost
-// in all is bounded by the size.
-const smallHead = 64 << 10
+// freely is how many bytes of state are written for an agent as soon as there
+// is something to save, before they have to be in proportion to its events: a
+// short session is small, and somebody may wait for it.
+const freely = 64 << 10
 
-// worth is how many bytes of events a head of some size is written for. A
-// third would do to write three bytes of state for one of events if the head
-// stayed as it is; but it grows by more than what came in.
-func worth(headSize int) int {
-	if headSize <= smallHead {
-		return headSize / 3
-	}
-	return headSize * 3 / 5
-}
+// worth is how many bytes of events a state of some size, with its memory and
+// resume state, is written for. A third would do to write three bytes of state
+// for one of events if the state stayed as it is; but it grows by more than
+// what came in.
+func worth(size int) int { return size * 3 / 5 }
 
 // urgent tells whether operations end a turn, change what people wait for or
 // start a tool.

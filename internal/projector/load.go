@@ -39,10 +39,6 @@ func encodePosition(a *fold.Agent) ([]byte, error) {
 	return b, nil
 }
 
-func (w *worker) headKey(k key) string {
-	return statestore.AgentKey(statestore.PrefixHead, w.slot, k.session.Token(), k.agent.Token())
-}
-
 // retry repeats a read until it succeeds, is answered with ErrNotFound, or ctx
 // ends.
 func (w *worker) retry(ctx context.Context, what string, read func() error) error {
@@ -81,15 +77,15 @@ func (w *worker) agentOf(ctx context.Context, r *eventlog.Record) (*agent, error
 	if a := w.agents[k]; a != nil {
 		return a, nil
 	}
-	a := &agent{key: k, touched: w.now()}
-	head, err := w.get(ctx, w.headKey(k))
+	a := newAgent(k, w.now())
+	saved, err := w.load(ctx, k)
 	if err != nil {
 		return nil, err
 	}
-	a.headRev, a.headSize = head.Rev, len(head.Value)
+	a.revs, a.size = saved.revs, size(saved.state)
 	switch {
-	case head.Value != nil:
-		a.fold, err = fold.Decode(k.session, k.agent, fold.State{Head: head.Value})
+	case saved.state.Head != nil:
+		a.fold, err = saved.decode(k)
 		if err != nil {
 			w.log.Info("agent is refolded", "session", k.session, "agent", k.agent, "reason", err)
 			a.fold = nil
@@ -109,7 +105,7 @@ func (w *worker) agentOf(ctx context.Context, r *eventlog.Record) (*agent, error
 	w.hold(a)
 	if a.fold == nil {
 		w.refold.ask(k, r.StreamSeq)
-	} else if head.Value != nil {
+	} else if saved.state.Head != nil {
 		a.session.take(a)
 	}
 	return a, nil

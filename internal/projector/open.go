@@ -57,23 +57,27 @@ func (w *worker) trimmed(ctx context.Context) error {
 	return nil
 }
 
-// forgetHeads deletes the slot's heads, which speak of positions in a stream
-// that is no more, and then moves the checkpoint to the new one.
+// forgetHeads deletes the slot's heads and what is saved beside them, which
+// speak of positions in a stream that is no more, and then moves the checkpoint
+// to the new one.
 func (w *worker) forgetHeads(ctx context.Context) error {
-	prefix := fmt.Sprintf("%s.%d", statestore.PrefixHead, w.slot)
 	var groups []slots.Group
-	err := w.retry(ctx, prefix, func() error {
-		groups = groups[:0]
-		for entry, err := range w.store.List(ctx, prefix) {
-			if err != nil {
-				return err
+	for _, prefix := range prefixes() {
+		prefix = fmt.Sprintf("%s.%d", prefix, w.slot)
+		before := len(groups)
+		err := w.retry(ctx, prefix, func() error {
+			groups = groups[:before]
+			for entry, err := range w.store.List(ctx, prefix) {
+				if err != nil {
+					return err
+				}
+				groups = append(groups, slots.Group{Writes: []statestore.Write{{Key: entry.Key, Expect: entry.Rev}}})
 			}
-			groups = append(groups, slots.Group{Writes: []statestore.Write{{Key: entry.Key, Expect: entry.Rev}}})
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	ckpt := slots.Checkpoint{Stream: w.stream.Name, Created: w.stream.Created, StreamSeq: w.first - 1, Fold: fold.Version}
 	results, err := w.owned.Commit(ctx, groups, &ckpt)

@@ -1,6 +1,7 @@
 package projector_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -46,7 +47,7 @@ func TestWhenAHeadIsDue(t *testing.T) {
 			w.publish("s", "main", "assistant.message", `{"text":"`+strings.Repeat("x", 500_000)+`"}`)
 			w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
 			time.Sleep(100 * time.Millisecond)
-			w.publish("s", "main", "turn.started", `{"prompt":"`+strings.Repeat("y", 310_000)+`"}`)
+			w.publish("s", "main", "turn.started", `{"prompt":"`+strings.Repeat("y", 950_000)+`"}`)
 			w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
 		}, 0, 200 * time.Millisecond},
 	} {
@@ -75,13 +76,14 @@ func TestWhenAHeadIsDue(t *testing.T) {
 	}
 }
 
-// bytesWritten counts the bytes of heads that are written.
+// bytesWritten counts the bytes of heads, memories and resume states that are
+// written.
 func (w *world) bytesWritten() *atomic.Int64 {
 	var n atomic.Int64
 	w.store.Observe(func(c statestore.Commit) {
 		w.watch(c)
 		for _, wr := range c.Writes {
-			if strings.HasPrefix(wr.Key, statestore.PrefixHead) {
+			if statestore.IsDocument(wr.Key) {
 				n.Add(int64(len(wr.Value)))
 			}
 		}
@@ -108,6 +110,23 @@ func TestStateWritten(t *testing.T) {
 			for range 2000 {
 				w.publish("s", "main", "assistant.delta", fmt.Sprintf(`{"delta":%q}`, pad))
 				time.Sleep(20 * time.Millisecond)
+			}
+		},
+		"much that is recorded as facts": func(w *world) {
+			for i := range 400 {
+				w.publish("s", "main", "message", fmt.Sprintf(`{"role":"assistant","content":%q,"metadata":{"tool_calls":[{"id":"c%d","name":"Bash","arguments":"{}"}]}}`, pad, i))
+				w.publish("s", "main", "tool_lifecycle", fmt.Sprintf(`{"tool_name":"Bash","tool_call_id":"c%d","status":"started","args":{"a":%q}}`, i, pad))
+				w.publish("s", "main", "tool_lifecycle", fmt.Sprintf(`{"tool_name":"Bash","tool_call_id":"c%d","status":"completed","result":%q}`, i, pad))
+				time.Sleep(200 * time.Millisecond)
+			}
+		},
+		"one turn a compaction": func(w *world) {
+			for i := range 400 {
+				w.publish("s", "main", "turn.started", fmt.Sprintf(`{"prompt":%q}`, pad))
+				w.publish("s", "main", "assistant.message", fmt.Sprintf(`{"text":%q}`, pad))
+				w.publish("s", "main", "compaction.completed", fmt.Sprintf(`{"summary":"%d","keptUserMessageCount":0}`, i))
+				w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
+				time.Sleep(200 * time.Millisecond)
 			}
 		},
 		"many short turns": func(w *world) {
@@ -139,9 +158,9 @@ func TestStateWritten(t *testing.T) {
 					t.Fatalf("only %d bytes of events", size)
 				}
 				if got > int64(3*size) || got == 0 {
-					t.Errorf("%d bytes of heads for %d bytes of events", got, size)
+					t.Errorf("%d bytes of state for %d bytes of events", got, size)
 				} else {
-					t.Logf("%.2f bytes of heads for a byte of events", float64(got)/float64(size))
+					t.Logf("%.2f bytes of state for a byte of events", float64(got)/float64(size))
 				}
 				w.sound()
 				same(t, w.log, w.store, map[string][]string{"s": {"main"}})
@@ -167,6 +186,11 @@ func TestTooLargeHead(t *testing.T) {
 		time.Sleep(40 * time.Second)
 		if f, e := w.head("s", "main"); f != nil || !strings.Contains(string(e.Value), `"position":{"seq":22,`) {
 			t.Errorf("the head is %.100q", e.Value)
+		}
+		for _, prefix := range []string{statestore.PrefixMemory, statestore.PrefixResume} {
+			if _, err := w.store.Get(t.Context(), statestore.AgentKey(prefix, 0, "s", "main")); !errors.Is(err, statestore.ErrNotFound) {
+				t.Errorf("beside the position there is %s: %v", prefix, err)
+			}
 		}
 		if got := saved(t, w.store, 0).StreamSeq; got != last {
 			t.Errorf("checkpoint %d, want %d", got, last)

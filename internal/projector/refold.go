@@ -41,10 +41,10 @@ type task struct {
 // refolded is a fold that has reached the log's end as a replica knew it.
 type refolded struct {
 	key
-	fold *fold.Agent
-	head statestore.Entry
-	all  bool // no agent: every head of the slot has been looked at
-	err  error
+	fold  *fold.Agent
+	saved stored
+	all   bool // no agent: every head of the slot has been looked at
+	err   error
 }
 
 func newRefolder(w *worker) *refolder {
@@ -112,9 +112,9 @@ func (r *refolder) tell(ctx context.Context, done refolded) {
 }
 
 func (r *refolder) refold(ctx context.Context, t task) {
-	a, head, err := r.w.foldLog(ctx, t)
+	a, saved, err := r.w.foldLog(ctx, t)
 	if ctx.Err() == nil {
-		r.tell(ctx, refolded{key: t.key, fold: a, head: head, err: err})
+		r.tell(ctx, refolded{key: t.key, fold: a, saved: saved, err: err})
 	}
 }
 
@@ -124,30 +124,30 @@ const (
 	lagTries = 250
 )
 
-// foldLog folds an agent to the end of its log, from its head where that can
-// be continued.
-func (w *worker) foldLog(ctx context.Context, t task) (*fold.Agent, statestore.Entry, error) {
-	head, err := w.get(ctx, w.headKey(t.key))
+// foldLog folds an agent to the end of its log, from its saved state where
+// that can be continued.
+func (w *worker) foldLog(ctx context.Context, t task) (*fold.Agent, stored, error) {
+	saved, err := w.load(ctx, t.key)
 	if err != nil {
-		return nil, head, err
+		return nil, saved, err
 	}
-	a, err := fold.Decode(t.session, t.agent, fold.State{Head: head.Value})
-	if head.Value == nil || err != nil {
+	a, err := saved.decode(t.key)
+	if saved.state.Head == nil || err != nil {
 		if w.first > 1 {
-			return nil, head, fmt.Errorf("agent %s/%s has no head that can be continued, and stream %s begins at %d", t.session, t.agent, w.stream.Name, w.first)
+			return nil, saved, fmt.Errorf("agent %s/%s has no head that can be continued, and stream %s begins at %d", t.session, t.agent, w.stream.Name, w.first)
 		}
 		a = fold.New(t.session, t.agent)
 	}
 	for tries := 0; ; tries++ {
 		if err := w.foldRange(ctx, a); err != nil {
-			return nil, head, err
+			return nil, saved, err
 		}
 		if a.StreamSeq() >= t.upTo || tries == lagTries {
-			return a, head, nil
+			return a, saved, nil
 		}
 		select {
 		case <-ctx.Done():
-			return nil, head, ctx.Err()
+			return nil, saved, ctx.Err()
 		case <-time.After(lagPause):
 		}
 	}
@@ -242,7 +242,8 @@ func (w *worker) refolded(ctx context.Context, r refolded) error {
 		if err != nil {
 			return err
 		}
-		a = &agent{key: r.key, session: s}
+		a = newAgent(r.key, w.now())
+		a.session = s
 		w.hold(a)
 	case a.fold != nil:
 		return nil // the worker has loaded it meanwhile
@@ -250,7 +251,7 @@ func (w *worker) refolded(ctx context.Context, r refolded) error {
 		w.refold.ask(r.key, a.seen) // more came meanwhile
 		return nil
 	}
-	a.fold, a.headRev, a.headSize = r.fold, r.head.Rev, len(r.head.Value)
+	a.fold, a.revs, a.size = r.fold, r.saved.revs, size(r.saved.state)
 	a.rewrite, a.touched = true, w.now()
 	a.session.take(a)
 	a.session.dirty, a.session.urgent = true, true

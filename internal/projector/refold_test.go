@@ -245,3 +245,54 @@ func TestStreamMadeAnew(t *testing.T) {
 		})
 	}
 }
+
+// A state whose documents do not belong together, or of which one is missing,
+// is made again from the log.
+func TestRefoldOfAnInconsistentState(t *testing.T) {
+	for name, change := range map[string]func(w *world, earlier statestore.Entry, key string){
+		"missing": func(w *world, _ statestore.Entry, key string) { w.put(key, nil) },
+		"damaged": func(w *world, _ statestore.Entry, key string) { w.put(key, []byte{99, 1, 2}) },
+		"earlier": func(w *world, earlier statestore.Entry, key string) { w.put(key, earlier.Value) },
+	} {
+		for _, prefix := range []string{statestore.PrefixMemory, statestore.PrefixResume} {
+			if name == "earlier" && prefix == statestore.PrefixMemory {
+				continue // only ever written together with a resume state, which tells
+			}
+			t.Run(prefix+" "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, 1)
+					p := w.start("a", projector.Limits{})
+					key := statestore.AgentKey(prefix, 0, "s", "main")
+					w.publish("s", "main", "turn.started", `{"prompt":"x"}`)
+					time.Sleep(3 * time.Second)
+					earlier, err := w.store.Get(t.Context(), key)
+					if err != nil {
+						t.Fatal(err)
+					}
+					w.publish("s", "main", "tool.call.started", `{"toolCallId":"c","name":"Bash","args":{}}`)
+					time.Sleep(3 * time.Second)
+					p.end(t)
+					change(w, earlier, key)
+					p = w.start("b", projector.Limits{})
+					time.Sleep(time.Second)
+					w.publish("s", "main", "turn.ended", `{"reason":"completed"}`)
+					time.Sleep(3 * time.Second)
+					same(t, w.log, w.store, map[string][]string{"s": {"main"}})
+					p.end(t)
+				})
+			})
+		}
+	}
+}
+
+// put writes a key from outside.
+func (w *world) put(key string, value []byte) {
+	w.t.Helper()
+	e, err := w.store.Get(w.t.Context(), key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.store.Put(w.t.Context(), statestore.Write{Key: key, Value: value, Expect: e.Rev}); err != nil {
+		w.t.Fatal(err)
+	}
+}

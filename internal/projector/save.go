@@ -6,6 +6,7 @@ import (
 
 	"github.com/stenohq/steno/internal/slots"
 	"github.com/stenohq/steno/internal/statestore"
+	"github.com/stenohq/steno/pkg/fold"
 )
 
 // commit is a commit under way. Exactly one of agents[i] and sessions[i] is
@@ -13,7 +14,7 @@ import (
 type commit struct {
 	agents   []*agent
 	sessions []*session
-	sizes    []int // of the heads
+	sizes    []int // of the states
 	rows     [][]byte
 	groups   []slots.Group
 	ckpt     *slots.Checkpoint
@@ -37,13 +38,13 @@ func (w *worker) gather(now time.Time, all bool) (*commit, error) {
 		if !due || raw > w.limits.CommitSize {
 			continue
 		}
-		value, size, err := a.encode()
+		state, n, err := a.encode()
 		if err != nil {
 			return nil, err
 		}
-		raw += len(value)
-		c.add(a, nil, w.headGroup(a, value), size, nil)
-		a.begin(now)
+		raw += size(state)
+		c.add(a, nil, w.group(a, state), n, nil)
+		a.begin(now, size(state))
 		// Heads are looked for where there is a row.
 		if a.session.rowRev == nil {
 			a.session.dirty, a.session.urgent = true, true
@@ -74,30 +75,28 @@ func (w *worker) gather(now time.Time, all bool) (*commit, error) {
 	return c, nil
 }
 
-// encode is the agent's head, or its position while the head is too large, and
-// the head's size.
-func (a *agent) encode() ([]byte, int, error) {
-	head := a.fold.Encode().Head
-	if a.tooLarge > 0 && len(head) >= a.tooLarge {
+// encode is the agent's state, or its position while the state is too large,
+// and the state's size.
+func (a *agent) encode() (fold.State, int, error) {
+	state := a.fold.Encode()
+	n := size(state)
+	if a.tooLarge > 0 && n >= a.tooLarge {
 		// Not worth another refusal before it has shrunk.
 		value, err := encodePosition(a.fold)
-		return value, len(head), err
+		return fold.State{Head: value}, n, err
 	}
 	a.tooLarge = 0
-	return head, len(head), nil
-}
-
-func (w *worker) headGroup(a *agent, value []byte) slots.Group {
-	return slots.Group{Writes: []statestore.Write{{Key: w.headKey(a.key), Value: value, Expect: a.headRev}}}
+	return state, n, nil
 }
 
 func rowGroup(s *session, value []byte) slots.Group {
 	return slots.Group{Writes: []statestore.Write{{Key: statestore.IndexKey(s.id.Token()), Value: value, Expect: s.rowRev}}}
 }
 
-// begin notes that the head as it is now is being saved.
-func (a *agent) begin(now time.Time) {
+// begin notes that the state as it is now, of n bytes, is being saved.
+func (a *agent) begin(now time.Time, n int) {
 	a.inCommit, a.committing, a.unsaved = true, a.unsaved, 0
+	a.free = max(0, a.free-n)
 	a.saved, a.events, a.bytes, a.urgent, a.rewrite = now, 0, 0, false, false
 }
 
@@ -143,7 +142,7 @@ func (w *worker) headWritten(a *agent, r slots.Result, size int) {
 	committed := a.committing
 	a.inCommit, a.committing = false, 0
 	if r.Err == nil {
-		a.headRev, a.headSize = r.Revs[0], size
+		a.revs, a.size = [3]statestore.Rev(r.Revs), size
 		return
 	}
 	// The saved head is as it was.
@@ -152,11 +151,11 @@ func (w *worker) headWritten(a *agent, r slots.Result, size int) {
 	}
 	a.rewrite = true
 	if errors.Is(r.Err, statestore.ErrTooLarge) {
-		w.log.Warn("head is too large: its position is saved instead", "session", a.key.session, "agent", a.agent, "bytes", size)
+		w.log.Warn("state is too large: its position is saved instead", "session", a.key.session, "agent", a.agent, "bytes", size)
 		a.tooLarge = size
 		return
 	}
-	w.log.Warn("head was changed by somebody else: it is loaded again", "session", a.key.session, "agent", a.agent, "error", r.Err)
+	w.log.Warn("state was changed by somebody else: it is loaded again", "session", a.key.session, "agent", a.agent, "error", r.Err)
 	a.fold = nil
 	w.refold.ask(a.key, a.seen)
 }

@@ -245,7 +245,14 @@ func same(t testing.TB, log eventlog.Log, store statestore.Store, sessions map[s
 				t.Errorf("%s/%s: %v", s, name, err)
 				continue
 			}
-			if !bytes.Equal(e.Value, want.Encode().Head) {
+			state := want.Encode()
+			for prefix, doc := range map[string][]byte{statestore.PrefixMemory: state.Memory, statestore.PrefixResume: state.Resume} {
+				key := statestore.AgentKey(prefix, slot, session.Token(), agent.Token())
+				if beside, err := store.Get(t.Context(), key); err != nil || !bytes.Equal(beside.Value, doc) {
+					t.Errorf("%s/%s: %s is not the fold's (%v)", s, name, key, err)
+				}
+			}
+			if !bytes.Equal(e.Value, state.Head) {
 				got, err := fold.Decode(session, agent, fold.State{Head: e.Value})
 				if err != nil {
 					t.Errorf("%s/%s: the head is not readable: %v", s, name, err)
