@@ -216,7 +216,7 @@ func (im *imports) report(r result) error {
 	if r.Into != "" {
 		session = r.Into
 	}
-	fmt.Fprintf(w, "%s\n  session %s: %d lines, %d events, %d added\n", cli.Line(r.Path), session, r.Lines, r.Events, r.Added)
+	fmt.Fprintf(w, "%s\n  session %s: %s, %s, %d added\n", cli.Line(r.Path), session, count(r.Lines, "line"), count(r.Events, "event"), r.Added)
 	for _, f := range r.SkippedList {
 		fmt.Fprintf(w, "  line %d not used: %s\n", f.Line, cli.Line(f.Reason))
 	}
@@ -253,7 +253,7 @@ func (im *imports) failed(path string, err error) {
 
 func (im *imports) end() error {
 	if !im.json {
-		fmt.Fprintf(im.stdout, "%d files, %d events added, %d known, %d lines not used\n", im.files, im.added, im.known, im.skipped)
+		fmt.Fprintf(im.stdout, "%s, %s added, %d known, %s not used\n", count(im.files, "file"), count(im.added, "event"), im.known, count(im.skipped, "line"))
 	}
 	switch {
 	case im.files == 0 && im.broken == 0:
@@ -261,7 +261,7 @@ func (im *imports) end() error {
 	case im.files == 0:
 		return errors.New("nothing could be imported")
 	case im.broken > 0 || im.looked > 0:
-		return cli.LookAt(fmt.Sprintf("%d files have something to look at, %d could not be imported", im.looked, im.broken))
+		return cli.LookAt(fmt.Sprintf("files with something to look at: %d; not imported: %d", im.looked, im.broken))
 	}
 	return nil
 }

@@ -119,8 +119,8 @@ func (s *shower) run(ctx context.Context, query url.Values) error {
 		s.printer.Note("other agents: " + others)
 	}
 	t := s.totals
-	s.printer.Note(fmt.Sprintf("%d turns, %d steps, %d tool calls (%d errors), tokens %.0f in, %.0f cached, %.0f out",
-		t.turns, t.steps, t.calls, t.errors, t.in, t.cached, t.out))
+	s.printer.Note(fmt.Sprintf("%s, %s, %s (%s), tokens %.0f in, %.0f cached, %.0f out",
+		count(t.turns, "turn"), count(t.steps, "step"), count(t.calls, "tool call"), count(t.errors, "error"), t.in, t.cached, t.out))
 	return s.printer.End()
 }
 
@@ -180,4 +180,12 @@ func (t *totals) add(turn *reducer.Turn) {
 			}
 		}
 	}
+}
+
+// count words a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

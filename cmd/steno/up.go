@@ -99,7 +99,10 @@ func (o *upOptions) run(ctx context.Context, stdout, stderr io.Writer, world cli
 func (o *upOptions) engine(ctx context.Context, data string, log *slog.Logger) (b *stack.Backend, parts []stack.Part, end func() error, err error) {
 	if o.server.URL != "" {
 		b, closeConn, err := stack.Prepare(ctx, &o.server, "up", log)
-		return b, nil, func() error { closeConn(); return nil }, err
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("no NATS is embedded, since --nats-url or STENO_NATS_URL names a server: %w", err)
+		}
+		return b, nil, func() error { closeConn(); return nil }, nil
 	}
 	durability, ok := map[string]natsnode.Durability{"power": natsnode.Power, "process": natsnode.Process}[o.durability]
 	if !ok {
@@ -108,6 +111,9 @@ func (o *upOptions) engine(ctx context.Context, data string, log *slog.Logger) (
 	node, err := natsnode.Start(natsnode.Config{
 		StoreDir: filepath.Join(data, "nats"), Listen: o.natsListen, Durability: durability, Logger: log,
 	})
+	if _, taken := errors.AsType[*natsnode.AddressInUseError](err); taken {
+		return nil, nil, nil, fmt.Errorf("%w (--nats-listen chooses another address, none opens none; --nats-url uses a server that runs)", err)
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -8,12 +8,20 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
+
+// AddressInUseError says that something listens on the node's address already.
+type AddressInUseError struct{ Address string }
+
+func (e *AddressInUseError) Error() string {
+	return fmt.Sprintf("address %s is in use: another NATS server is probably running there", e.Address)
+}
 
 // Node is a running server. All methods may be called concurrently.
 type Node struct {
@@ -58,6 +66,9 @@ func (n *Node) start(cfg Config, opts *server.Options) error {
 	srv.Start()
 	select {
 	case err := <-n.fatal:
+		if strings.Contains(err.Error(), "address already in use") { // the server gives its cause as text only
+			return &AddressInUseError{Address: cfg.Listen}
+		}
 		return fmt.Errorf("start the NATS server: %w", err)
 	default:
 	}
@@ -147,12 +158,12 @@ func (b *bridge) Debugf(string, ...any) {}
 func (b *bridge) Tracef(string, ...any) {}
 
 // Fatalf returns: the server's callers return after it, and the program that
-// reads Err decides what to do.
+// reads Err decides what to do, and tells.
 func (b *bridge) Fatalf(format string, v ...any) {
 	err := fmt.Errorf(format, v...)
-	b.log.Error("nats server cannot go on", "error", err)
 	select {
 	case b.fatal <- err:
 	default: // only the first one matters
+		b.log.Error("nats server cannot go on", "error", err)
 	}
 }

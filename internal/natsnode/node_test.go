@@ -94,7 +94,8 @@ func TestPortInUseIsAnErrorNotAnExit(t *testing.T) {
 	defer l.Close()
 	dir := t.TempDir()
 	_, err = natsnode.Start(natsnode.Config{StoreDir: dir, Listen: l.Addr().String()})
-	if err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
+	taken, ok := errors.AsType[*natsnode.AddressInUseError](err)
+	if !ok || taken.Address != l.Addr().String() || !strings.Contains(err.Error(), taken.Address) {
 		t.Fatalf("got %v, want an error that names %s", err, l.Addr())
 	}
 	start(t, natsnode.Config{StoreDir: dir, Listen: "127.0.0.1:0"}) // the lock is free again

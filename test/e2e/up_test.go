@@ -31,6 +31,13 @@ func TestUp(t *testing.T) {
 			t.Errorf("exit code %d, stderr %q", code, errs)
 		}
 	})
+	t.Run("one NATS address, one process", func(t *testing.T) {
+		address := strings.TrimPrefix(strings.Fields(up.output())[2], "nats=nats://")
+		code, _, errs := call(t, "", "steno", "up", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--nats-listen", address)
+		if code != 1 || !strings.Contains(errs, address+" is in use") || !strings.Contains(errs, "--nats-listen") || strings.Count(errs, "\n") != 1 {
+			t.Errorf("exit code %d, stderr %q", code, errs)
+		}
+	})
 	t.Run("an outside server", func(t *testing.T) {
 		server := strings.TrimPrefix(strings.Fields(up.output())[2], "nats=")
 		second := start(t, "steno", "up", "--data", t.TempDir(), "--nats-url", server, "--roles", "gateway", "--listen", "127.0.0.1:0")

@@ -4,7 +4,7 @@
 import { Connection } from '../client/connection.js';
 import { SessionList } from './list.js';
 import { SessionView } from './session.js';
-import { setText } from './dom.js';
+import { el, setText } from './dom.js';
 
 const byId = (id) => document.getElementById(id);
 const status = byId('status');
@@ -23,15 +23,24 @@ const connection = new Connection(`${location.protocol === 'https:' ? 'wss' : 'w
 const list = new SessionList(connection, { list: byId('list'), note: byId('list-note'), search: byId('search') });
 let view = null;
 
+/** Decodes a part of an address, which anybody may have written. */
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // the gateway will say what is wrong with it
+  }
+}
+
 function route() {
   const m = /^#\/s\/([^/]+)(?:\/a\/([^/]+))?/.exec(location.hash);
-  const session = m ? decodeURIComponent(m[1]) : '';
-  const agent = m?.[2] ? decodeURIComponent(m[2]) : 'main';
+  const session = m ? decode(m[1]) : '';
+  const agent = m?.[2] ? decode(m[2]) : 'main';
   list.select(session);
   if (view?.session !== session) {
     view?.close();
     view = session ? new SessionView(connection, byId('main'), session, () => list.row(session)) : null;
-    if (!session) byId('main').replaceChildren();
+    if (!session) byId('main').replaceChildren(el('p', { class: 'note' }, 'Choose a session.'));
   }
   view?.show(agent);
   document.title = session ? `${session} · Steno` : 'Steno';

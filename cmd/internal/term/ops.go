@@ -1,6 +1,7 @@
 package term
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -154,8 +155,23 @@ func (p *Printer) step(agent string, a *agentView, turnID string, s *reducer.Ste
 
 func (p *Printer) marker(agent string, a *agentView, m *reducer.Marker) {
 	if a.news("marker "+m.MarkerID, string(m.Payload)) {
-		p.line(agent, p.opts.Style.Cyan("◆ "+Line(m.Marker))+" "+Cut(Line(string(m.Payload)), 300))
+		p.line(agent, p.opts.Style.Cyan("◆ "+Line(m.Marker))+" "+Cut(Line(markerText(m)), 300))
 	}
+}
+
+// markerText is what a notice says, and the payload of any other marker.
+func markerText(m *reducer.Marker) string {
+	var notice struct {
+		Message string  `json:"message"`
+		Count   float64 `json:"count"`
+	}
+	if m.Marker != "notice" || json.Unmarshal([]byte(m.Payload), &notice) != nil || notice.Message == "" {
+		return string(m.Payload)
+	}
+	if notice.Count > 1 {
+		return fmt.Sprintf("%s (%.0f times)", notice.Message, notice.Count)
+	}
+	return notice.Message
 }
 
 func (p *Printer) task(agent string, a *agentView, t *reducer.Task) {

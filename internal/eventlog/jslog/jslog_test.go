@@ -1,9 +1,12 @@
 package jslog_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -243,7 +246,8 @@ func TestTailTellsAReplacedStream(t *testing.T) {
 // What no agent of the slot can have written is passed over.
 func TestForeignSubjectsAreNoRecords(t *testing.T) {
 	n := natstest.StartNode(t, natstest.NoListen())
-	l := newLog(t, n, n.JS())
+	var said bytes.Buffer
+	l := newLog(t, n, n.JS(), func(c *jslog.Config) { c.Logger = slog.New(slog.NewTextHandler(&said, nil)) })
 	slot := events.SessionID("s").Slot(16)
 	other := (slot + 1) % 16
 	for _, subject := range []string{
@@ -275,6 +279,9 @@ func TestForeignSubjectsAreNoRecords(t *testing.T) {
 	agents, err := l.Agents(t.Context(), "s")
 	if err != nil || len(agents) != 1 || agents[0] != "main" {
 		t.Errorf("agents %v %v", agents, err)
+	}
+	if n := strings.Count(said.String(), "is left out"); n != 4 { // the 1st, 2nd and 4th of one slot, the 1st of the other
+		t.Errorf("told %d times:\n%s", n, &said)
 	}
 }
 

@@ -50,6 +50,7 @@ type tail struct {
 	cons    *consumer  // nil when it has to be made
 	created time.Time  // of the stream
 	last    uint64     // stream sequence of the last record returned
+	strays  int        // messages left out
 	pending atomic.Uint64
 
 	closing sync.Once
@@ -165,6 +166,7 @@ func (t *tail) take(buf []eventlog.Record, m *nats.Msg) []eventlog.Record {
 	t.pending.Store(meta.NumPending)
 	slot, s, a, err := events.ParseStoredSubject(m.Subject)
 	if err != nil || slot != t.slot || s.Slot(t.log.cfg.Slots) != slot {
+		t.stray(m.Subject)
 		return buf
 	}
 	r := eventlog.Record{Session: s, Agent: a, Slot: slot, StreamSeq: t.last, StoredAt: meta.Timestamp.UTC(), Data: m.Data}
@@ -172,6 +174,16 @@ func (t *tail) take(buf []eventlog.Record, m *nats.Msg) []eventlog.Record {
 		applyHeaders(&r, m.Header)
 	}
 	return append(buf, r)
+}
+
+// stray tells of a message that belongs to no agent log, since its subject is
+// not the one the mapping makes of an id. It is told at 1, 2, 4, 8 …
+func (t *tail) stray(subject string) {
+	t.strays++
+	if t.strays&(t.strays-1) == 0 {
+		t.log.cfg.Logger.Warn("a message under a subject that no session has is left out",
+			"subject", subject, "stream_seq", t.last, "count", t.strays)
+	}
 }
 
 // check asks the leader for the next record of the slot. If there is one and
