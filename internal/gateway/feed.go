@@ -61,7 +61,7 @@ func openFeed(ctx context.Context, src *source, s events.SessionID, a events.Age
 	head, err := src.state.Get(ctx, headKey(src, s, a))
 	switch {
 	case errors.Is(err, statestore.ErrNotFound):
-		f.place(fold.New(s, a)) // nothing of it has been trimmed
+		f.place(fold.New(s, a, fold.TreeOnly())) // nothing of it has been trimmed
 		return f, nil
 	case err != nil:
 		return nil, fmt.Errorf("read head of %s/%s: %w", s, a, err)
@@ -70,8 +70,8 @@ func openFeed(ctx context.Context, src *source, s events.SessionID, a events.Age
 	if err != nil {
 		// Another fold version, or only a position because the head would be
 		// too large: the log has it all.
-		f.place(fold.New(s, a))
-		if agent, err = f.refold(ctx, 0, nil); err != nil {
+		f.place(fold.New(s, a, fold.TreeOnly()))
+		if agent, err = f.refold(ctx, 0, nil, fold.TreeOnly()); err != nil {
 			return nil, err
 		}
 	}

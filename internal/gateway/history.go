@@ -101,7 +101,7 @@ func (e *history) make(ctx context.Context, hi, bytes int, upTo uint64) error {
 	agent, err := e.feed.refold(ctx, upTo, func(_ *fold.Agent, b fold.Batch) bool {
 		past.apply(b.Ops)
 		return true
-	}, fold.WithSink(past))
+	}, fold.WithSink(past), fold.TreeOnly())
 	if err != nil {
 		return err
 	}

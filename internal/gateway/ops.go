@@ -128,6 +128,6 @@ func (c *call) foldOps(f *feed, o *opsAnswer, end uint64) error {
 			e.plain = plainInput(b.Ops, agent)
 		}
 		return o.add(b.SeqTo, e.ops(o.v))
-	})
+	}, fold.TreeOnly())
 	return err
 }

@@ -22,7 +22,7 @@ func TestHostileIDs(t *testing.T) {
 		"", ".", "..", "../../etc", "x*", "a>b", "a b", "a/b", "%2e%2e", "..%2f..%2fetc", "a%00b", "é",
 		strings.Repeat("a", 129), "a\\b", "$KV", "a=2Eb", "%zz",
 	}
-	routes := []string{"", "/transcript", "/transcript/ops", "/runs", "/wire", "/stream"}
+	routes := []string{"", "/transcript", "/transcript/ops", "/runs", "/wire", "/stream", "/memory", "/resume"}
 	for _, id := range bad {
 		for _, route := range routes {
 			for _, form := range []string{id, url.PathEscape(id)} {
@@ -97,6 +97,16 @@ func TestProblems(t *testing.T) {
 		{"GET", "/v1/sessions/s/transcript?grade=stream", 400, "bad_grade"},
 		{"GET", "/v1/sessions/s/transcript/ops?since_seq=-1", 400, "bad_parameter"},
 		{"GET", "/v1/sessions/s/transcript/ops?since_seq=1&since_seq=2", 400, "bad_parameter"},
+		{"GET", "/v1/sessions/none/resume", 404, "session_not_found"},
+		{"GET", "/v1/sessions/s/resume?agent_id=none", 404, "agent_not_found"},
+		{"GET", "/v1/sessions/s/resume?history=some", 400, "bad_parameter"},
+		{"GET", "/v1/sessions/s/resume?run_id=a&run_id=b", 400, "bad_parameter"},
+		{"GET", "/v1/sessions/s/resume?run_id=" + strings.Repeat("r", 129), 400, "bad_parameter"},
+		{"GET", "/v1/sessions/none/memory", 404, "session_not_found"},
+		{"GET", "/v1/sessions/s/memory?agent_id=none", 404, "agent_not_found"},
+		{"GET", "/v1/sessions/s/memory?char_budget=-1", 400, "bad_parameter"},
+		{"GET", "/v1/sessions/s/memory?char_budget=many", 400, "bad_parameter"},
+		{"POST", "/v1/sessions/s/memory", 405, "method_not_allowed"},
 		{"GET", "/v1/sessions?cursor=!!", 400, "bad_cursor"},
 		{"GET", "/v1/sessions?state=odd", 400, "bad_parameter"},
 		{"GET", "/v1/nothing", 404, "no_route"},

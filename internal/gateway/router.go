@@ -88,6 +88,8 @@ func routes() map[string]map[string]handler {
 		"v1/sessions/{id}":                get((*call).showSession),
 		"v1/sessions/{id}/transcript":     get((*call).transcript),
 		"v1/sessions/{id}/transcript/ops": get((*call).transcriptOps),
+		"v1/sessions/{id}/memory":         get((*call).showMemory),
+		"v1/sessions/{id}/resume":         get((*call).showResume),
 		"v1/sessions/{id}/runs":           get((*call).runs),
 		"v1/sessions/{id}/wire":           get((*call).wire),
 		"v1/sessions/{id}/stream":         get((*call).stream),

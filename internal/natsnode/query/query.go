@@ -21,6 +21,11 @@ type Queries interface {
 	// Runs answers where a publisher of run stands in an agent log: the JSON
 	// object {"next", "last_event_id", "current"}.
 	Runs(ctx context.Context, s events.SessionID, a events.AgentID, run string) ([]byte, error)
+	// Resume answers with the resume state of an agent, or of one of its runs
+	// when run is not empty, with the whole history or its end, as JSON.
+	Resume(ctx context.Context, s events.SessionID, a events.AgentID, run string, whole bool) ([]byte, error)
+	// Memory answers with the session memory of an agent as JSON.
+	Memory(ctx context.Context, s events.SessionID, a events.AgentID) ([]byte, error)
 }
 
 const (
@@ -29,6 +34,10 @@ const (
 	MaxChunk = 512 << 10
 	// HeaderMore says that the answer goes on in another message.
 	HeaderMore = "Steno-More"
+
+	// maxAnswer bounds an answer: whoever asks has to take all its parts at
+	// once. What is larger is there over HTTP.
+	maxAnswer = 32 << 20
 
 	maxAtOnce = 64 // answers in the making; more wait
 )
@@ -56,10 +65,14 @@ func Serve(ctx context.Context, nc *nats.Conn, q Queries, log *slog.Logger) (*Se
 		return nil, fmt.Errorf("start the query service: %w", err)
 	}
 	s.svc = svc
-	err = svc.AddEndpoint("runs", micro.HandlerFunc(func(r micro.Request) { s.handle(ctx, r, s.runs) }),
-		micro.WithEndpointSubject(events.PrefixQuery+"*.*.runs"))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("serve runs: %w", err), s.Stop())
+	for _, e := range []struct {
+		name   string
+		answer answerer
+	}{{"runs", s.runs}, {"resume", s.resume}, {"memory", s.memory}} {
+		handler := micro.HandlerFunc(func(r micro.Request) { s.handle(ctx, r, e.answer) })
+		if err := svc.AddEndpoint(e.name, handler, micro.WithEndpointSubject(events.PrefixQuery+"*.*."+e.name)); err != nil {
+			return nil, errors.Join(fmt.Errorf("serve %s: %w", e.name, err), s.Stop())
+		}
 	}
 	return s, nil
 }
@@ -102,6 +115,10 @@ func (s *Service) handle(ctx context.Context, r micro.Request, answer answerer) 
 			s.refuse(r, "500", err)
 			return
 		}
+		if len(data) > maxAnswer {
+			s.refuse(r, "413", fmt.Errorf("the answer has %d bytes, above the %d of this service: ask over HTTP", len(data), maxAnswer))
+			return
+		}
 		if err := respond(r, data); err != nil {
 			s.log.Warn("cannot answer a query", "subject", r.Subject(), "error", err)
 		}
@@ -128,14 +145,46 @@ func respond(r micro.Request, data []byte) error {
 	return nil
 }
 
-func (s *Service) runs(ctx context.Context, session events.SessionID, agent events.AgentID, question []byte) ([]byte, error) {
-	var q struct {
-		RunID string `json:"run_id"`
+// question is what may stand in a request; a member that is not asked for is
+// absent.
+type question struct {
+	RunID   string `json:"run_id"`
+	History string `json:"history"` // all, or absent
+}
+
+func parseQuestion(data []byte) (question, error) {
+	var q question
+	if len(data) == 0 {
+		return q, nil
 	}
-	if len(question) > 0 {
-		if err := json.Unmarshal(question, &q); err != nil {
-			return nil, fmt.Errorf("decode the question: %w", err)
-		}
+	if err := json.Unmarshal(data, &q); err != nil {
+		return q, fmt.Errorf("decode the question: %w", err)
+	}
+	if len(q.RunID) > events.MaxID {
+		return q, fmt.Errorf("decode the question: run_id is longer than %d", events.MaxID)
+	}
+	if q.History != "" && q.History != "all" {
+		return q, errors.New("decode the question: history must be all, or absent")
+	}
+	return q, nil
+}
+
+func (s *Service) runs(ctx context.Context, session events.SessionID, agent events.AgentID, data []byte) ([]byte, error) {
+	q, err := parseQuestion(data)
+	if err != nil {
+		return nil, err
 	}
 	return s.queries.Runs(ctx, session, agent, q.RunID)
+}
+
+func (s *Service) resume(ctx context.Context, session events.SessionID, agent events.AgentID, data []byte) ([]byte, error) {
+	q, err := parseQuestion(data)
+	if err != nil {
+		return nil, err
+	}
+	return s.queries.Resume(ctx, session, agent, q.RunID, q.History != "")
+}
+
+func (s *Service) memory(ctx context.Context, session events.SessionID, agent events.AgentID, _ []byte) ([]byte, error) {
+	return s.queries.Memory(ctx, session, agent)
 }

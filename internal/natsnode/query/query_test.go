@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +27,14 @@ func (f answers) Runs(ctx context.Context, s events.SessionID, a events.AgentID,
 	return f(ctx, s, a, run)
 }
 
+func (f answers) Resume(ctx context.Context, s events.SessionID, a events.AgentID, run string, whole bool) ([]byte, error) {
+	return f(ctx, s, a, fmt.Sprintf("%s resume %v", run, whole))
+}
+
+func (f answers) Memory(ctx context.Context, s events.SessionID, a events.AgentID) ([]byte, error) {
+	return f(ctx, s, a, "memory")
+}
+
 func serve(t *testing.T, n *natstest.Node, q query.Queries) *query.Service {
 	t.Helper()
 	s, err := query.Serve(t.Context(), n.Conn(), q, slog.New(slog.DiscardHandler))
@@ -37,6 +47,9 @@ func serve(t *testing.T, n *natstest.Node, q query.Queries) *query.Service {
 func TestRuns(t *testing.T) {
 	n := natstest.StartNode(t, natstest.NoListen())
 	s := serve(t, n, answers(func(_ context.Context, s events.SessionID, a events.AgentID, run string) ([]byte, error) {
+		if a == "huge" {
+			return make([]byte, 33<<20), nil
+		}
 		if run == "bad" {
 			return nil, errors.New("cannot read the log")
 		}
@@ -47,6 +60,12 @@ func TestRuns(t *testing.T) {
 		"without a run":   {events.QuerySubject("s", "x", "runs"), ``, "s x ", ""},
 		"failing":         {events.QuerySubject("s", "x", "runs"), `{"run_id":"bad"}`, "", "500"},
 		"no JSON":         {events.QuerySubject("s", "x", "runs"), `{`, "", "500"},
+		"resume":          {events.QuerySubject("s", "x", "resume"), ``, "s x  resume false", ""},
+		"resume of a run": {events.QuerySubject("s", "x", "resume"), `{"run_id":"r","history":"all"}`, "s x r resume true", ""},
+		"some history":    {events.QuerySubject("s", "x", "resume"), `{"history":"some"}`, "", "500"},
+		"long run":        {events.QuerySubject("s", "x", "resume"), `{"run_id":"` + strings.Repeat("r", 129) + `"}`, "", "500"},
+		"memory":          {events.QuerySubject("s", "x", "memory"), ``, "s x memory", ""},
+		"huge":            {events.QuerySubject("s", "huge", "memory"), ``, "", "413"},
 		"impossible name": {"steno.query.s$.x.runs", ``, "", "400"},
 	} {
 		t.Run(name, func(t *testing.T) {
