@@ -14,6 +14,7 @@ import (
 	"github.com/stenohq/steno/cmd/internal/stack"
 	"github.com/stenohq/steno/internal/importer"
 	"github.com/stenohq/steno/internal/importer/claudecode"
+	"github.com/stenohq/steno/internal/importer/codex"
 	"github.com/stenohq/steno/internal/importer/mycodeagent"
 	"github.com/stenohq/steno/pkg/agent"
 	"github.com/stenohq/steno/pkg/events"
@@ -23,6 +24,7 @@ import (
 func formats() []importer.Format {
 	return []importer.Format{
 		claudecode.Format{},
+		codex.Format{},
 		mycodeagent.Format{},
 	}
 }
