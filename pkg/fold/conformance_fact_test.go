@@ -112,3 +112,13 @@ func TestNewRun(t *testing.T) {
 	// What follows does not go into the old turn.
 	open(newWorld(t)).add(ev("assistant.delta", `{"delta":"new"}`, run("b"))).want("items/t1/steps/t1.1/frames/0/text", "new")
 }
+
+// A message without content says nothing of the text that was streamed.
+func TestFactWithoutContent(t *testing.T) {
+	for content, want := range map[string]string{"": "looking", `,"content":null`: "looking", `,"content":""`: "", `,"content":"found"`: "found"} {
+		newWorld(t).add(
+			ev("message", `{"role":"user","content":"a"}`), ev("assistant.delta", `{"delta":"looking"}`),
+			ev("message", `{"role":"assistant"`+content+`,"metadata":{"tool_calls":[{"id":"c","name":"Read","arguments":{}}]}}`),
+		).want(frame0+"/text", want, "items/t0/steps/0/frames/c/state", "running", "items/t0/steps/#", "1")
+	}
+}

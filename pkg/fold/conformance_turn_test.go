@@ -267,3 +267,35 @@ func TestC2(t *testing.T) {
 		"items/0/marker", "goal", "items/1/marker", "plan.enter", "items/2/kind", "taskref", "items/#", "3", "todos/#", "1",
 		"interactions/a/state", "approved", "interactions/a/toolCallId", "c", "interactions/q/state", "pending", "interactions/#", "2")
 }
+
+// A second start of a turn keeps its header unless it gives another; one that
+// was opened without a start gets its origin then.
+func TestStartedAgain(t *testing.T) {
+	newWorld(t).add(
+		ev("turn.started", `{"turnId":0,"origin":{"kind":"task","taskId":"b"},"prompt":"x"}`), ev("turn.ended", `{"reason":"failed","error":"e"}`),
+		ev("turn.started", `{"turnId":0,"prompt":"y"}`),
+	).want("items/t0/state", "running", "items/t0/origin/taskId", "b", "items/t0/prompt", "y", "items/t0/error", "", "items/t0/startedAt", stamp(1))
+	newWorld(t).add(ev("assistant.delta", `{"turnId":0,"delta":"x"}`), ev("turn.started", `{"turnId":0,"prompt":"y"}`)).
+		want("items/t0/origin/kind", "user")
+}
+
+// A malformed event of a turn opens nothing.
+func TestMalformedOpensNothing(t *testing.T) {
+	for typ, payload := range map[string]string{
+		"user.message": `{}`, "assistant.message": `{"text":1}`, "assistant.delta": `{}`,
+		"tool.call.started": `{"name":"X"}`, "tool.call.delta": `{"toolCallId":5}`, "turn.step.started": `{"step":"one"}`,
+		"tool_lifecycle": `{"tool_call_id":"c"}`, "turn.step.retrying": `{"turnId":-1}`,
+	} {
+		newWorld(t).add(ev(typ, payload)).want("items/#", "1", "items/0/marker", "notice")
+	}
+}
+
+// A text that stands in a blob changes no text that begins with it, also when
+// it says which frame it is.
+func TestBlobOfANumberedFrame(t *testing.T) {
+	blob := `"blobs":[{"path":"/text","sha256":"` + strings.Repeat("0", 64) + `","size":100000,"media_type":"text/plain"}]`
+	newWorld(t).add(ev("assistant.delta", `{"delta":"the whole"}`), ev("assistant.message", `{"text":"the","frame":1}`, blob)).
+		want(frame0+"/text", "the whole", frame0+"/textBlob/size", "100000")
+	newWorld(t).add(ev("assistant.delta", `{"delta":"other"}`), ev("assistant.message", `{"text":"the","frame":1}`, blob)).
+		want(frame0+"/text", "the")
+}

@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"cmp"
+
 	"github.com/stenohq/steno/pkg/events"
 	"github.com/stenohq/steno/pkg/events/scan"
 	"github.com/stenohq/steno/pkg/reducer"
@@ -10,8 +12,8 @@ import (
 type Info struct {
 	Title       string            // label title, else the first prompt of a user
 	FirstPrompt string            // at most 200 bytes
-	Labels      map[string]string // of agent.started; nil when there are none
-	Source      string            // label source, "sdk" when absent
+	Labels      map[string]string // of the last agent.started; nil when there are none
+	Source      string            // label source of the first agent.started, "sdk" when absent
 
 	Events      uint64 // admitted
 	Turns       int    // not undone
@@ -34,16 +36,13 @@ func (a *Agent) Info() Info {
 	s := a.tree.Stats()
 	d, _ := a.tree.Descriptor()
 	info := Info{
-		FirstPrompt: s.FirstPrompt, Labels: a.labels(), Source: "sdk",
+		FirstPrompt: s.FirstPrompt, Labels: a.labels(), Source: cmp.Or(a.tree.Source(), "sdk"),
 		Events: a.events, Turns: s.Turns, Open: s.RunningTurns > 0, Pending: s.Pending, RunningTool: s.RunningTools,
 		InputTokens: s.InputTokens, OutputTokens: s.OutputTokens, CachedTokens: s.CachedTokens, Cost: s.Cost,
 		First: a.first, Last: a.last.millis(), Disposed: d.DisposedAt != "",
 	}
 	if last := a.tree.LastTurn(); last != nil {
 		info.Failed = last.State == reducer.TurnFailed
-	}
-	if source := info.Labels["source"]; source != "" {
-		info.Source = source
 	}
 	info.Title = info.Labels["title"]
 	if info.Title == "" {

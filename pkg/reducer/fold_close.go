@@ -123,7 +123,7 @@ func (f *Fold) closeTurn(t *foldTurn) {
 	}
 	f.closed.add(ordinal, t.head.Origin.Kind == OriginUser)
 	f.used = max(f.used, ordinal+1)
-	f.forgetTurn(t, nil)
+	f.forgetTurn(t)
 	f.dropItem(t.item)
 }
 
@@ -136,7 +136,7 @@ func (f *Fold) closeStep(s *foldStep) {
 	t.past.add(s.head)
 	t.shut = max(t.shut, s.head.Ordinal)
 	t.pruned = true
-	f.forgetStep(s, nil)
+	f.forgetStep(s)
 	t.dropStep(s)
 }
 

@@ -109,7 +109,8 @@ func (f *Fold) addMarker(name string, payload Raw) string {
 	item := &foldItem{marker: m}
 	f.addLoose(m.MarkerID, item)
 	f.resize(&item.size, f.jsonSize(m))
-	f.push(OpMarkerUpsert).Marker = m
+	op := f.push(OpMarkerUpsert)
+	op.Marker, op.BeforeTurn = m, f.atEnd()
 	return m.MarkerID
 }
 
@@ -136,8 +137,14 @@ func (f *Fold) addTaskRef(taskID string) {
 	item := &foldItem{ref: r}
 	f.addLoose(id, item)
 	f.resize(&item.size, f.jsonSize(r))
-	f.push(OpTaskRefUpsert).TaskRef = r
+	op := f.push(OpTaskRefUpsert)
+	op.TaskRef, op.BeforeTurn = r, f.atEnd()
 }
+
+// atEnd is the place of a new item as readers get it: behind every turn so
+// far. A reader who gets it late, or again after it has let it go, then does
+// not put it behind turns that began since.
+func (f *Fold) atEnd() Opt[int] { return Some(f.next) }
 
 func (f *Fold) addLoose(id string, item *foldItem) {
 	f.link(item, nil)
@@ -168,7 +175,7 @@ func (f *Fold) newStep(t *foldTurn, n int) *foldStep {
 	if s := t.current; s != nil && s.head.State == StepRunning {
 		f.endStep(s, StepCompleted)
 	}
-	s := &foldStep{turn: t, head: &Step{StepID: t.head.TurnID + "." + strconv.Itoa(n), TurnID: t.head.TurnID, Ordinal: n}}
+	s := &foldStep{turn: t, run: f.run.now, head: &Step{StepID: t.head.TurnID + "." + strconv.Itoa(n), TurnID: t.head.TurnID, Ordinal: n}}
 	t.insertStep(s)
 	t.current = s
 	f.stir()

@@ -62,7 +62,11 @@ func (f *Fold) assistantFact(p, meta *foldPayload) {
 	if reasoning != "" {
 		f.putWhole(s, whole{kind: FrameThinking, text: reasoning})
 	}
-	f.putWhole(s, whole{kind: FrameText, text: text.V, blob: f.blob("/content"), attachments: f.attach(t, attachments)})
+	// A message without content says nothing of the text: what was streamed
+	// stays.
+	if text.Set {
+		f.putWhole(s, whole{kind: FrameText, text: text.V, blob: f.blob("/content"), attachments: f.attach(t, attachments)})
+	}
 	f.flush()
 	for i := range calls {
 		f.announce(s, &calls[i])
@@ -141,6 +145,9 @@ func (f *Fold) factLifecycle(p *foldPayload) {
 		return
 	}
 	fr := f.findCall(id)
+	if fr != nil && fr.step.run != f.run.now && fr.head.Output != "" {
+		fr = nil // another call, whose id an older run has used before
+	}
 	if fr == nil {
 		s := f.contentStep(Opt[int]{}, Opt[int]{})
 		f.flush()
@@ -235,12 +242,12 @@ func (f *Fold) actionDecided(p *foldPayload) {
 	if !p.has("decision") {
 		p.bad("decision", "is missing")
 	}
-	p.text("run_id")
+	run := p.word("run_id")
 	by, note := p.word("by"), p.word("note")
 	if id == "" || decision == "" {
 		return
 	}
-	if fr := f.findCall(id); fr != nil && decision != "retry" {
+	if fr := f.callOfRun(run, id); fr != nil && decision != "retry" {
 		h := fr.now()
 		f.finishInput(fr, &h)
 		h.State, h.Error = ToolDone, Opt[string]{}

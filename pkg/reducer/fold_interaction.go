@@ -34,6 +34,8 @@ func (f *Fold) interactionRequest(p *foldPayload) {
 	f.hold(e, turn)
 }
 
+func anyInteraction(*Interaction) bool { return true }
+
 // putInteraction replaces an interaction.
 func (f *Fold) putInteraction(e *foldEntity, i Interaction) {
 	was := e.interaction != nil && e.interaction.State == InteractionPending
@@ -83,13 +85,13 @@ func (f *Fold) interactionResolved(p *foldPayload) {
 	}
 }
 
-// cancelInteractions cancels what waits for a person.
-func (f *Fold) cancelInteractions() {
+// cancelInteractions cancels what waits for a person and is wanted.
+func (f *Fold) cancelInteractions(wanted func(*Interaction) bool) {
 	if f.stats.Pending == 0 {
 		return
 	}
 	for e := f.interactions.first; e != nil; e = e.next {
-		if e.interaction.State == InteractionPending {
+		if e.interaction.State == InteractionPending && wanted(e.interaction) {
 			i := *e.interaction
 			i.State = "cancelled"
 			f.putInteraction(e, i)

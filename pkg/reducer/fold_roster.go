@@ -1,6 +1,10 @@
 package reducer
 
-import "github.com/stenohq/steno/pkg/events"
+import (
+	"strings"
+
+	"github.com/stenohq/steno/pkg/events"
+)
 
 // maxChildren bounds the agents that are remembered as spawned by this one.
 const maxChildren = 1000
@@ -10,7 +14,8 @@ type foldRoster struct {
 	started  bool
 	self     AgentDescriptor
 	children []AgentDescriptor // in the order in which they were first spawned
-	labels   Raw               // of agent.started, an object of strings, or ""
+	labels   Raw               // of the last agent.started, an object of strings, or ""
+	source   string            // label source of the first one
 }
 
 // agentStarted folds agent.started.
@@ -30,12 +35,16 @@ func (f *Fold) agentStarted(p *foldPayload) {
 	if f.roster.started {
 		d.CreatedAt = f.roster.self.CreatedAt
 	}
-	f.roster.started, f.roster.self = true, d
-	if _, err := f.ev.LabelMap(); err != nil {
+	labels, err := f.ev.LabelMap()
+	if err != nil {
 		f.badField("labels", err.Error())
 	} else if f.ev.Labels != nil {
 		f.roster.labels = Raw(f.ev.Labels)
 	}
+	if !f.roster.started {
+		f.roster.source = strings.Clone(labels["source"])
+	}
+	f.roster.started, f.roster.self = true, d
 }
 
 func defaultType(agentID string) string {
@@ -76,5 +85,10 @@ func (f *Fold) Children() []AgentDescriptor {
 	return append([]AgentDescriptor(nil), f.roster.children...)
 }
 
-// Labels returns the labels of agent.started as JSON, "" when there are none.
+// Source returns the label source of the first agent.started, "" when it has
+// none: what a session is fed by never changes.
+func (f *Fold) Source() string { return f.roster.source }
+
+// Labels returns the labels of the last agent.started as JSON, "" when there
+// are none.
 func (f *Fold) Labels() Raw { return f.roster.labels }

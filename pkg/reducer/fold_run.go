@@ -1,10 +1,44 @@
 package reducer
 
-import "github.com/stenohq/steno/pkg/events"
+import (
+	"slices"
+	"strings"
 
-// foldRun is what the fold knows of the present run.
+	"github.com/stenohq/steno/pkg/events"
+)
+
+// foldRun is what the fold knows of the runs.
 type foldRun struct {
-	clean bool // its last turn has ended and nothing has begun since
+	clean bool // the present run's last turn has ended and nothing has begun since
+	ids   []string
+	past  int // runs numbered before the first of ids
+	now   int // number of the present one, from 1; 0 before the first
+}
+
+// maxRuns bounds the runs whose ids are remembered, as admission does.
+const maxRuns = 256
+
+// enter makes a run the present one. Steps remember the number of their run,
+// because call ids repeat across runs.
+func (r *foldRun) enter(id string) {
+	r.clean = false
+	if r.now = r.number(id); r.now > 0 {
+		return
+	}
+	if len(r.ids) >= maxRuns {
+		r.ids = append(r.ids[:0], r.ids[1:]...)
+		r.past++
+	}
+	r.ids = append(r.ids, strings.Clone(id))
+	r.now = r.past + len(r.ids)
+}
+
+// number returns the number of a run that is remembered, else 0.
+func (r *foldRun) number(id string) int {
+	if i := slices.Index(r.ids, id); i >= 0 {
+		return r.past + i + 1
+	}
+	return 0
 }
 
 func (r *foldRun) active() { r.clean = false }
@@ -16,7 +50,7 @@ func (r *foldRun) ended()  { r.clean = true }
 func (f *Fold) NewRun(ev *events.Event, first bool) {
 	f.ev, f.at = ev, ""
 	clean := f.run.clean
-	f.run = foldRun{}
+	f.run.enter(ev.Run())
 	if first {
 		return
 	}
@@ -26,7 +60,7 @@ func (f *Fold) NewRun(ev *events.Event, first bool) {
 	}
 	f.interruptAll()
 	if !clean {
-		f.cancelInteractions()
+		f.cancelInteractions(anyInteraction)
 		f.orphanTasks()
 	}
 	f.current, f.alias = nil, foldAlias{}
@@ -73,7 +107,7 @@ func (f *Fold) agentDisposed(p *foldPayload) {
 		f.endTurn(t, turnEnd{state: TurnCancelled})
 	}
 	f.interruptAll()
-	f.cancelInteractions()
+	f.cancelInteractions(anyInteraction)
 	for e := f.tasks.first; e != nil; e = e.next {
 		if e.task.State == taskRunning {
 			h := e.nowTask()

@@ -46,10 +46,14 @@ func (f *Fold) code(c *foldCoder) {
 	c.int(&f.todoSize)
 	c.metaData(&f.meta)
 	c.bool(&f.run.clean)
+	codeList(c, &f.run.ids, c.text)
+	c.int(&f.run.past)
+	c.int(&f.run.now)
 	c.bool(&f.roster.started)
 	c.descriptor(&f.roster.self)
 	codeList(c, &f.roster.children, c.descriptor)
 	codeWord(c, &f.roster.labels)
+	c.text(&f.roster.source)
 	c.statsData(&f.stats)
 	c.names(&f.shells)
 	c.names(&f.agents)
@@ -160,6 +164,7 @@ func (f *Fold) codeTurn(c *foldCoder, t *foldTurn) {
 func (c *foldCoder) codeStep(s *foldStep) {
 	c.step(s.head)
 	c.int(&s.texts)
+	c.int(&s.run)
 	c.bool(&s.loop)
 	c.int(&s.size)
 	open := -1

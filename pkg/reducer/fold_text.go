@@ -166,7 +166,9 @@ func (f *Fold) putWhole(s *foldStep, w whole) {
 	switch {
 	case w.frame.Set && w.frame.V <= len(frames):
 		fr = frames[w.frame.V-1]
-		f.replaceText(fr, w.text)
+		if w.blob == nil || !strings.HasPrefix(fr.whole(), w.text) {
+			f.replaceText(fr, w.text)
+		}
 	case w.frame.Set:
 		fr = f.addText(s, w.kind, w.text)
 	case w.blob != nil && fr != nil && strings.HasPrefix(joined, w.text):
@@ -264,8 +266,11 @@ func (fr *foldFrame) whole() string {
 func (f *Fold) userMessage(p *foldPayload) {
 	text, task := p.required("text"), p.word("taskId")
 	attachments := p.attachments()
+	if !text.Set {
+		return
+	}
 	s := p.where()
-	if s == nil || !text.Set {
+	if s == nil {
 		return
 	}
 	f.flush()

@@ -77,6 +77,7 @@ type foldStep struct {
 	texts  int        // highest f<n> used
 	open   *foldFrame // its text or thinking frame that still grows
 	busy   int        // running tools
+	run    int        // number of the run in which it began
 	loop   bool       // made by, or completed with, an assistant message fact
 	size   int        // of the header
 	idle   bool       // could be closed

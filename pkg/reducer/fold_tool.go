@@ -18,6 +18,21 @@ func (f *Fold) findCall(id string) *foldFrame {
 	return newest
 }
 
+// callOfRun returns the newest frame of a call that began in that run, or in
+// none; for a run without a name any run's.
+func (f *Fold) callOfRun(run, id string) *foldFrame {
+	if run == "" {
+		return f.findCall(id)
+	}
+	number := f.run.number(run)
+	for fr := f.calls[id]; fr != nil; fr = fr.older {
+		if fr.step.run == number || fr.step.run == 0 {
+			return fr
+		}
+	}
+	return nil
+}
+
 // callIn returns the frame of a call in a step, or a running one elsewhere in
 // its turn.
 func (f *Fold) callIn(s *foldStep, id string) *foldFrame {
@@ -47,12 +62,21 @@ func (f *Fold) newCall(s *foldStep, id string) *foldFrame {
 // to differ from that.
 func mayCollide(id string) bool { return strings.HasPrefix(id, "f") || strings.HasSuffix(id, "'") }
 
+// whereCall finds or opens the step of a call; nil, and nothing opened, when
+// the event does not name the call.
+func (p *foldPayload) whereCall(id string) *foldStep {
+	if id == "" {
+		return nil
+	}
+	return p.where()
+}
+
 // toolCallDelta folds tool.call.delta.
 func (f *Fold) toolCallDelta(p *foldPayload) {
 	id, name := p.key("toolCallId"), p.word("name")
 	p.text("argumentsPart")
-	s := p.where()
-	if s == nil || id == "" {
+	s := p.whereCall(id)
+	if s == nil {
 		return
 	}
 	f.flush()
@@ -92,8 +116,8 @@ func (f *Fold) toolCallStarted(p *foldPayload) {
 	id := p.key("toolCallId")
 	name := p.required("name")
 	task, view := p.word("taskId"), p.word("view")
-	s := p.where()
-	if s == nil || id == "" {
+	s := p.whereCall(id)
+	if s == nil {
 		return
 	}
 	f.flush()

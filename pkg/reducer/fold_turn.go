@@ -21,7 +21,8 @@ func (f *Fold) turnStarted(p *foldPayload) {
 	h := *t.head
 	fresh := h.State == ""
 	h.State, h.EndedAt, h.DurationMs, h.Error = TurnRunning, "", Opt[float64]{}, Opt[string]{}
-	if fresh || given || prompt.Set {
+	unknown := h.Origin.Kind == OriginOther && h.Origin.Payload == ""
+	if fresh || given || unknown && prompt.Set {
 		h.Origin = origin
 	}
 	if fresh {
@@ -86,6 +87,7 @@ func (f *Fold) turnEnded(p *foldPayload) {
 	if t == nil {
 		return
 	}
+	ran := t.head.State == TurnRunning
 	end := turnEnd{error: message, duration: duration}
 	switch reason {
 	case "completed":
@@ -95,9 +97,11 @@ func (f *Fold) turnEnded(p *foldPayload) {
 	case "failed", "blocked":
 		end.state = TurnFailed
 	default:
-		end.state = f.impliedEnd(t).state
+		end.state = t.head.State
+		if ran {
+			end.state = f.impliedEnd(t).state
+		}
 	}
-	ran := t.head.State == TurnRunning
 	f.endTurn(t, end)
 	if ran && end.state == TurnCancelled && why == "user_cancelled" {
 		f.interruption(t, why)

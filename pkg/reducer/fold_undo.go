@@ -52,7 +52,11 @@ func (f *Fold) removeFrom(from int) {
 	if first == nil && reached == 0 {
 		return
 	}
-	ids := f.dropItems(first)
+	// Interactions of the calls go with their turns. Readers below block grade
+	// never saw the calls: for them they are at least not pending any more.
+	calls := callsFrom(first)
+	f.cancelInteractions(func(i *Interaction) bool { return calls[i.ToolCallID] })
+	ids := f.dropItems(first, calls)
 	f.stats.Turns -= reached
 	f.used = f.next
 	f.current, f.alias = nil, foldAlias{}
@@ -69,16 +73,34 @@ func (f *Fold) removeFrom(from int) {
 	}
 }
 
-// dropItems takes out the items from one on, and what was kept with them.
-func (f *Fold) dropItems(first *foldItem) (ids []string) {
-	calls := map[string]bool{}
+// callsFrom returns the ids of the tool calls in the turns from an item on.
+func callsFrom(first *foldItem) map[string]bool {
+	ids := map[string]bool{}
+	for item := first; item != nil; item = item.next {
+		if item.turn == nil {
+			continue
+		}
+		for _, s := range item.turn.steps {
+			for _, fr := range s.frames {
+				if fr.head.Kind == FrameTool {
+					ids[fr.head.ToolCallID] = true
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// dropItems takes out the items from one on, what was kept with them, and the
+// interactions of their tool calls.
+func (f *Fold) dropItems(first *foldItem, calls map[string]bool) (ids []string) {
 	for item := first; item != nil; {
 		next := item.next
 		switch {
 		case item.turn != nil:
 			ids = append(ids, item.turn.head.TurnID)
 			f.stats.Turns--
-			f.forgetTurn(item.turn, calls)
+			f.forgetTurn(item.turn)
 		case item.marker != nil:
 			ids = append(ids, item.marker.MarkerID)
 		default:
@@ -117,10 +139,10 @@ func (f *Fold) dropItem(item *foldItem) {
 	}
 }
 
-// forgetTurn takes out what belongs to a turn; calls collects its tool calls.
-func (f *Fold) forgetTurn(t *foldTurn, calls map[string]bool) {
+// forgetTurn takes out what belongs to a turn.
+func (f *Fold) forgetTurn(t *foldTurn) {
 	for _, s := range t.steps {
-		f.forgetStep(s, calls)
+		f.forgetStep(s)
 	}
 	f.resize(&t.size, 0)
 	for _, e := range t.ended {
@@ -132,14 +154,11 @@ func (f *Fold) forgetTurn(t *foldTurn, calls map[string]bool) {
 }
 
 // forgetStep takes out the frames of a step.
-func (f *Fold) forgetStep(s *foldStep, calls map[string]bool) {
+func (f *Fold) forgetStep(s *foldStep) {
 	for _, fr := range s.frames {
 		f.resize(&fr.size, 0)
 		if fr.head.Kind != FrameTool {
 			continue
-		}
-		if calls != nil {
-			calls[fr.head.ToolCallID] = true
 		}
 		if fr.head.State == ToolRunning {
 			f.stats.RunningTools--
