@@ -10,16 +10,16 @@ func declarations() []declaration {
 			"there is no store of agents that hands out objects: the roster is derived from descriptors (pkg/fold, TestRoster) and told by agents.update",
 		},
 		{
-			"P9 P10 N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 N11 N12 N13 N14 N15 N16 N17 R4 R5 R6 R7 R8 R9 R11 R14 R15 B6 B7 B8 B10 C1",
+			"P9 N1 N5 N6 N7 N9 N10 N11 N12 N13 N14 N15 N16 N17 R4 R5 R6 R7 R8 R9 R11 R14 R15 B6 B7 B8 B10 C1",
 			"live and cold are one fold over one log, so there is no back-fill, heal, overlay or second numbering: folding from the start and from any checkpoint gives the same (pkg/fold, TestRandomLogs)",
 		},
 		{
-			"L22 L23 L24 L25 L26 L27 L28 L29 L30 L31 L32 L33 L34 L35 L36 L37 L39 L45 L46 L47 L48 L49 L50 L51 L52 C2",
-			"records of one family's cold log; a case of its importer, which comes with a later step",
+			"L23 L25 L26 L27 L28 L29 L32 L33",
+			"how one format's prompts, skills and injections become events: its importer's, under internal/importer",
 		},
 		{
-			"P45 C3",
-			"the upload store and the tower feature are not ours; prompt content is opaque and passes byte for byte, the badge is P34",
+			"C3",
+			"the tower feature is not ours; its badge is P34",
 		},
 		{
 			"J1 J2 R1 R2 R3 R10 R12 R13 R16 R17 R18 R19 R20 R21 R22",
