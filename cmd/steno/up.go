@@ -130,14 +130,7 @@ func (o *upOptions) engine(ctx context.Context, data string, log *slog.Logger) (
 		return nil, nil, nil, errors.Join(err, end())
 	}
 	o.server.URL = node.ClientURL()
-	return b, []stack.Part{{Name: "NATS server", Ready: node.Ready, Run: func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-node.Err():
-			return err
-		}
-	}}}, end, nil
+	return b, []stack.Part{{Name: "NATS server", Ready: node.Ready, Run: node.Run}}, end, nil
 }
 
 func (o *upOptions) readyLine(b *stack.Backend, ln net.Listener, data string) string {

@@ -25,7 +25,9 @@ func (e *AddressInUseError) Error() string {
 
 // Node is a running server. All methods may be called concurrently.
 type Node struct {
+	cfg   Config
 	dir   string
+	mu    sync.RWMutex // guards srv
 	srv   *server.Server
 	lock  *storeLock
 	fatal chan error
@@ -45,14 +47,15 @@ func Start(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{dir: cfg.StoreDir, lock: lock, fatal: make(chan error, 1)}
-	if err := n.start(cfg, opts); err != nil {
+	n := &Node{cfg: cfg, dir: cfg.StoreDir, lock: lock, fatal: make(chan error, 1)}
+	if err := n.start(opts); err != nil {
 		return nil, errors.Join(err, n.Stop())
 	}
 	return n, nil
 }
 
-func (n *Node) start(cfg Config, opts *server.Options) error {
+func (n *Node) start(opts *server.Options) error {
+	cfg := n.cfg
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		return fmt.Errorf("configure the NATS server: %w", err)
@@ -75,30 +78,22 @@ func (n *Node) start(cfg Config, opts *server.Options) error {
 	if !srv.ReadyForConnections(cfg.readyTimeout()) {
 		return fmt.Errorf("start the NATS server: not ready within %s", cfg.readyTimeout())
 	}
-	return n.Ready()
+	return ready(srv)
 }
 
-// Err receives one error when the server hits a condition in which it would
-// end the process. The node is unusable afterwards; Stop it.
-func (n *Node) Err() <-chan error { return n.fatal }
+// Ready is nil while the server runs and its streams can be written.
+func (n *Node) Ready() error { return ready(n.server()) }
 
-// Ready is nil while the server runs with JetStream. JetStream turns itself
-// off when its disk fails or is full.
-func (n *Node) Ready() error {
-	switch {
-	case !n.srv.Running():
-		return errors.New("the NATS server is not running")
-	case !n.srv.JetStreamEnabled():
-		return errors.New("JetStream is off: the server's log names the reason, usually a full or failing disk")
-	default:
-		return nil
-	}
+func (n *Node) server() *server.Server {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.srv
 }
 
 // ClientURL is the address clients connect to, "" when the node listens on
 // none.
 func (n *Node) ClientURL() string {
-	addr, ok := n.srv.Addr().(*net.TCPAddr)
+	addr, ok := n.server().Addr().(*net.TCPAddr)
 	if !ok {
 		return ""
 	}
@@ -110,7 +105,7 @@ func (n *Node) ClientURL() string {
 
 // InProcessConn is one end of a connection that needs no socket. It makes
 // Node a nats.InProcessConnProvider.
-func (n *Node) InProcessConn() (net.Conn, error) { return n.srv.InProcessConn() }
+func (n *Node) InProcessConn() (net.Conn, error) { return n.server().InProcessConn() }
 
 // Connect opens a client connection inside the process. It reconnects for ever
 // unless opts say otherwise.
@@ -127,6 +122,8 @@ func (n *Node) Connect(opts ...nats.Option) (*nats.Conn, error) {
 // and releases the directory. Later calls return the same error.
 func (n *Node) Stop() error {
 	n.stop.Do(func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
 		if n.srv != nil {
 			n.srv.Shutdown()
 			n.srv.WaitForShutdown()
