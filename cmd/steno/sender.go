@@ -15,6 +15,7 @@ import (
 	"github.com/stenohq/steno/internal/importer"
 	"github.com/stenohq/steno/internal/importer/claudecode"
 	"github.com/stenohq/steno/internal/importer/codex"
+	"github.com/stenohq/steno/internal/importer/kimi"
 	"github.com/stenohq/steno/internal/importer/mycodeagent"
 	"github.com/stenohq/steno/pkg/agent"
 	"github.com/stenohq/steno/pkg/events"
@@ -25,6 +26,7 @@ func formats() []importer.Format {
 	return []importer.Format{
 		claudecode.Format{},
 		codex.Format{},
+		kimi.Format{},
 		mycodeagent.Format{},
 	}
 }

@@ -151,10 +151,15 @@ func (p *Planner) job(ctx context.Context, path string) (*Job, error) {
 	if p.Session != "" {
 		src.Session = p.Session
 	}
-	src.Labels = maps.Clone(p.Labels)
-	if abs, err := filepath.Abs(path); err == nil && src.Labels != nil {
-		src.Labels["path"] = abs
+	labels := maps.Clone(p.Labels)
+	if labels == nil {
+		labels = make(map[string]string)
 	}
+	maps.Copy(labels, src.Labels)
+	if abs, err := filepath.Abs(path); err == nil && p.Labels != nil {
+		labels["path"] = abs
+	}
+	src.Labels = labels
 	job := &Job{Path: path, Format: format, Source: src}
 	if err := job.identify(); err != nil {
 		return job, err

@@ -14,10 +14,6 @@ func declarations() []declaration {
 			"live and cold are one fold over one log, so there is no back-fill, heal, overlay or second numbering: folding from the start and from any checkpoint gives the same (pkg/fold, TestRandomLogs)",
 		},
 		{
-			"L23 L25 L26 L27 L28 L29 L32 L33",
-			"how one format's prompts, skills and injections become events: its importer's, under internal/importer",
-		},
-		{
 			"C3",
 			"the tower feature is not ours; its badge is P34",
 		},

@@ -140,8 +140,8 @@ func prefixed(prefix, s string) string {
 
 func cut(s string) string {
 	s = fmt.Sprintf("%q", s)
-	if len(s) <= 120 {
+	if len(s) <= 200 {
 		return s
 	}
-	return strings.ToValidUTF8(s[:120], "") + fmt.Sprintf("… %d", len(s))
+	return strings.ToValidUTF8(s[:200], "") + fmt.Sprintf("… %d", len(s))
 }
