@@ -79,7 +79,7 @@ func (d *decoder) start(r *record) {
 		changed = a.learn("entrypoint", r.Str("entrypoint")) || changed
 	}
 	if r.kind == "assistant" && a.labels["model"] == "" {
-		if model := r.object.Object("message").Str("model"); model != synthetic {
+		if model := r.Object("message").Str("model"); model != synthetic {
 			changed = a.learn("model", model) || changed
 		}
 	}

@@ -11,7 +11,7 @@ import (
 const synthetic = "<synthetic>"
 
 func (d *decoder) assistant(r *record) {
-	message := r.object.Object("message")
+	message := r.Object("message")
 	blocks, ok := blocksOf(message["content"])
 	if !ok {
 		r.unused("assistant", "assistant record without readable content")

@@ -13,7 +13,7 @@ func attachment(b block) []byte {
 	if b.kind != "image" && b.kind != "document" {
 		return nil
 	}
-	source := b.object.Object("source")
+	source := b.Object("source")
 	media := source.Str("media_type")
 	var p importer.Fields
 	if b.kind == "image" {

@@ -109,7 +109,7 @@ func spawnOf(meta, main, prompt string) (importer.Spawn, error) {
 		}
 		blocks, _ := blocksOf(importer.ObjectOf(raw).Object("message")["content"])
 		for _, b := range blocks {
-			input := b.object.Object("input")
+			input := b.Object("input")
 			if b.kind == "tool_use" && input.Str("prompt") == prompt {
 				spawn.ToolCallID = b.Str("id")
 				spawn.Label = importer.First(spawn.Label, input.Str("description"), input.Str("subagent_type"))

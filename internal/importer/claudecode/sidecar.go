@@ -48,7 +48,7 @@ func (d *decoder) queue(r *record) {
 // attachment records are what the program put before the model. A prompt that
 // was queued while the turn ran is the one that people see.
 func (d *decoder) attachment(r *record) {
-	body := r.object.Object("attachment")
+	body := r.Object("attachment")
 	switch sub := body.Str("type"); sub {
 	case "queued_command":
 		blocks, ok := blocksOf(body["prompt"])
@@ -81,7 +81,7 @@ func (d *decoder) attachment(r *record) {
 // progress is what a running tool call shows.
 func (d *decoder) progress(r *record) {
 	a := r.a
-	data := r.object.Object("data")
+	data := r.Object("data")
 	sub := data.Str("type")
 	id := importer.First(r.Str("parentToolUseID"), r.Str("toolUseID"))
 	name, known := a.named[id]

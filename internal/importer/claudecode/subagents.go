@@ -25,7 +25,7 @@ func (d *decoder) asked(r *record, call string, b block) {
 	if name := b.Str("name"); name != "Task" && name != "Agent" {
 		return
 	}
-	input := b.object.Object("input")
+	input := b.Object("input")
 	d.tasks = append(d.tasks, &task{
 		by: r.a, call: call, prompt: strings.Clone(input.Str("prompt")),
 		kind: strings.Clone(input.Str("subagent_type")), what: strings.Clone(input.Str("description")),
@@ -64,7 +64,7 @@ func (d *decoder) spawnOf(r *record) importer.Spawn {
 	if r.kind != "user" {
 		return importer.Spawn{Parent: d.src.Agent}
 	}
-	blocks, _ := blocksOf(r.object.Object("message")["content"])
+	blocks, _ := blocksOf(r.Object("message")["content"])
 	for _, t := range d.tasks {
 		if t.by != a && t.agent == "" && !t.done && t.prompt != "" && t.prompt == textOf(blocks) {
 			d.spawned(r, t, a.id)
@@ -90,7 +90,7 @@ func (d *decoder) taskResult(r *record, call string, b block) {
 	if t == nil || t.done {
 		return
 	}
-	twin := r.object.Object("toolUseResult")
+	twin := r.Object("toolUseResult")
 	if id, err := events.ParseAgentID(twin.Str("agentId")); err == nil {
 		d.spawned(r, t, events.AgentID(strings.Clone(string(id))))
 	}

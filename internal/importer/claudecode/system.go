@@ -18,7 +18,7 @@ func (d *decoder) system(r *record) {
 		if a.boundary != nil {
 			a.compacted(r, "")
 		}
-		meta := r.object.Object("compactMetadata")
+		meta := r.Object("compactMetadata")
 		a.boundary = &boundary{origin: r.out.Origin(), trigger: meta.Str("trigger"), tokens: meta.Number("preTokens")}
 	case "api_error":
 		d.retry(r)
@@ -32,7 +32,7 @@ func (d *decoder) system(r *record) {
 		r.emit("hook.result", &p)
 	case "error":
 		var p importer.Fields
-		cause := r.object.Object("error")
+		cause := r.Object("error")
 		r.emit("error", p.Str("message", importer.First(cause.Either("message", "formatted"), r.Str("content"), "error")).Raw("status", cause.Number("status")))
 	case "api_refusal", "model_refusal_fallback":
 		var p importer.Fields
@@ -78,7 +78,7 @@ func (d *decoder) retry(r *record) {
 		s = a.needStep(r, "")
 	}
 	a.last = r.now()
-	cause := r.object.Object("error")
+	cause := r.Object("error")
 	inner := cause.Object("error")
 	api := inner.Object("error")
 	connection := cause.Object("connection")
@@ -86,7 +86,7 @@ func (d *decoder) retry(r *record) {
 	failed := r.Number("retryAttempt")
 	p.Raw("failedAttempt", failed).Raw("nextAttempt", next(failed)).Raw("maxAttempts", r.Number("maxRetries")).
 		Raw("delayMs", r.Number("retryInMs")).
-		Str("errorName", importer.First(api.Str("type"), inner.Str("type"), cause.Str("type"), connection.Str("code"), r.object.Object("cause").Str("code"), "api_error")).
+		Str("errorName", importer.First(api.Str("type"), inner.Str("type"), cause.Str("type"), connection.Str("code"), r.Object("cause").Str("code"), "api_error")).
 		Str("errorMessage", importer.First(api.Str("message"), inner.Str("message"), cause.Either("message", "formatted"), connection.Str("message"))).
 		Raw("statusCode", status(cause.Number("status")))
 	r.emit("turn.step.retrying", p)

@@ -11,7 +11,7 @@ import (
 const interrupted = "[Request interrupted by user"
 
 func (d *decoder) user(r *record) {
-	message := r.object.Object("message")
+	message := r.Object("message")
 	blocks, ok := blocksOf(message["content"])
 	if !ok {
 		r.unused("user", "user record without readable content")
@@ -93,7 +93,7 @@ func (a *agent) aside(r *record, text string, files []byte) {
 
 // origin says who asked when it was not the user.
 func origin(r *record) []byte {
-	given := r.object.Object("origin").Str("kind")
+	given := r.Object("origin").Str("kind")
 	var p importer.Fields
 	switch given {
 	case "", "human", "cli", "user":

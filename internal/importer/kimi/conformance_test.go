@@ -162,7 +162,8 @@ func TestGrouping(t *testing.T) {
 			[]string{
 				"[t0.att1 t0.att2]", `> ""`, "attachment t0.att1 video/*", "&{Kind:session_media URL: FileID:f1}",
 				"attachment t0.att2 image/*", "&{Kind:session_media URL: FileID:f2}",
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"L26 a skill with an image",
@@ -189,36 +190,49 @@ func TestGrouping(t *testing.T) {
 			[]string{"attachment"},
 		},
 		{
-			"L30 a call without a result", []string{user("go", byUser), assistant("", `{"id":"c1","name":"Bash","arguments":"{}"}`)},
-			[]string{"running Bash c1"}, []string{"done Bash"},
+			"L30 a call without a result",
+			[]string{user("go", byUser), assistant("", `{"id":"c1","name":"Bash","arguments":"{}"}`)},
+			[]string{"running Bash c1"},
+			[]string{"done Bash"},
 		},
 		{
-			"L30 and with one", []string{user("go", byUser), assistant("", `{"id":"c1","function":{"name":"Bash","arguments":"{}"}}`), tool("c1", "out")},
-			[]string{`done Bash c1 in "{}" out "\"out\""`}, []string{"running Bash"},
+			"L30 and with one",
+			[]string{user("go", byUser), assistant("", `{"id":"c1","function":{"name":"Bash","arguments":"{}"}}`), tool("c1", "out")},
+			[]string{`done Bash c1 in "{}" out "\"out\""`},
+			[]string{"running Bash"},
 		},
 		{
-			"L31 a sub-agent's turn", []string{user("go", byUser), said("ok"), user("look", `{"kind":"system_trigger","name":"subagent"}`), said("found")},
-			[]string{"t0 completed user", "t1 completed other", "> -", "t1.1", "found"}, []string{`"look"`, "t2", "t1.2"},
+			"L31 a sub-agent's turn",
+			[]string{user("go", byUser), said("ok"), user("look", `{"kind":"system_trigger","name":"subagent"}`), said("found")},
+			[]string{"t0 completed user", "t1 completed other", "> -", "t1.1", "found"},
+			[]string{`"look"`, "t2", "t1.2"},
 		},
 		{
 			"L32 skills of a user and of the model",
 			[]string{user("commit", slash), said("one"), user("the skill", byModel), said("two")},
-			[]string{"-- skill", "t0 completed", `> "commit"`, "t0.1", "one", "t0.2", "two", "-- skill", "the skill"}, []string{"t1"},
+			[]string{"-- skill", "t0 completed", `> "commit"`, "t0.1", "one", "t0.2", "two", "-- skill", "the skill"},
+			[]string{"t1"},
 		},
 		{
-			"L33 a goal goes on", []string{
+			"L33 a goal goes on",
+			[]string{
 				user("go", byUser), said("ok"), user("continue", `{"kind":"system_trigger","name":"goal_continuation"}`),
 				said("a"), user("reminder", `{"kind":"injection","variant":"x"}`), said("b"),
 			},
-			[]string{"t0 completed", "t1 completed other", "> -", "t1.1", "a", "t1.2", "b"}, []string{"continue", "reminder", "t2"},
+			[]string{"t0 completed", "t1 completed other", "> -", "t1.1", "a", "t1.2", "b"},
+			[]string{"continue", "reminder", "t2"},
 		},
 		{
-			"L34 a cron job", []string{user("reminder", `{"kind":"injection"}`), user("tick", `{"kind":"cron_job","jobId":"j1"}`), said("tock")},
-			[]string{"t0 completed cron:j1", `> "tick"`, "tock"}, []string{"reminder", "t1"},
+			"L34 a cron job",
+			[]string{user("reminder", `{"kind":"injection"}`), user("tick", `{"kind":"cron_job","jobId":"j1"}`), said("tock")},
+			[]string{"t0 completed cron:j1", `> "tick"`, "tock"},
+			[]string{"reminder", "t1"},
 		},
 		{
-			"L35 a background task", []string{user("done", `{"kind":"background_task","taskId":"k1","status":"completed"}`), said("ok")},
-			[]string{"t0 completed task:k1", `> "done"`}, []string{"t1"},
+			"L35 a background task",
+			[]string{user("done", `{"kind":"background_task","taskId":"k1","status":"completed"}`), said("ok")},
+			[]string{"t0 completed task:k1", `> "done"`},
+			[]string{"t1"},
 		},
 	} {
 		t.Run(l.name, l.run)
@@ -238,7 +252,8 @@ func TestFacts(t *testing.T) {
 				`"type":"tools.update_store","key":"todo","value":[{"title":"old","status":"pending"}]`,
 				`"type":"tools.update_store","key":"other","value":[{"title":"no","status":"done"}]`,
 				`"type":"tools.update_store","key":"todo","value":[{"title":"one","status":"done"},{"title":"bad","status":"x"},{"status":"done"},7,{"title":"two","status":"in_progress"}]`),
-			[]string{"todo todo [{one done} {two in_progress}] 2026-01-01T00:00:08.000Z"}, []string{"{old", "{no", "bad"},
+			[]string{"todo todo [{one done} {two in_progress}] 2026-01-01T00:00:08.000Z"},
+			[]string{"{old", "{no", "bad"},
 		},
 		{
 			"L38a a goal", all(turn(0, "go"), goalCreate, `"type":"goal.update","status":"blocked","tokensUsed":42`,
@@ -246,11 +261,14 @@ func TestFacts(t *testing.T) {
 			[]string{
 				"t0 completed", "-- goal 2026-01-01T00:00:06.000Z", "-- goal 2026-01-01T00:00:07.000Z", "-- goal 2026-01-01T00:00:08.000Z",
 				`\"goal\":{\"objective\":\"green\",\"status\":\"blocked\"`,
-			}, nil,
+			},
+			nil,
 		},
 		{
-			"L38a of 1.4", []string{`"type":"goal.set","objective":"green"`, `"type":"goal.status","status":"paused"`, `"type":"goal.account_usage","tokensUsed":3`},
-			[]string{`\"goal\":{\"objective\":\"green\",\"status\":\"paused\",\"budgetUsed\":3`}, nil,
+			"L38a of 1.4",
+			[]string{`"type":"goal.set","objective":"green"`, `"type":"goal.status","status":"paused"`, `"type":"goal.account_usage","tokensUsed":3`},
+			[]string{`\"goal\":{\"objective\":\"green\",\"status\":\"paused\",\"budgetUsed\":3`},
+			nil,
 		},
 		{"L38b a goal that is cleared", []string{goalCreate, `"type":"goal.clear"`}, nil, []string{`\"goal\":{\"objective`}},
 		{
@@ -261,30 +279,39 @@ func TestFacts(t *testing.T) {
 				turn(1, "b"), `"type":"turn.cancel","turnId":1,"target":"active","reason":"aborted"`,
 				`"type":"turn.cancel","turnId":1,"target":"active","reason":"user_cancelled"`,
 				turn(2, "c"), `"type":"turn.cancel","turnId":2,"target":"active"`),
-			[]string{"t0 cancelled", "-- interruption", "t1 cancelled", "t2 cancelled"}, nil,
+			[]string{"t0 cancelled", "-- interruption", "t1 cancelled", "t2 cancelled"},
+			nil,
 		},
 		{
-			"L40 modes", []string{`"type":"plan_mode.enter","id":"p"`, `"type":"swarm_mode.enter","trigger":"tool"`, `"type":"plan_mode.exit","id":"p"`},
-			[]string{"-- plan.enter", "-- swarm.enter", "-- plan.exit", `\"modes\":{\"swarm\":`}, []string{`\"plan\":`},
+			"L40 modes",
+			[]string{`"type":"plan_mode.enter","id":"p"`, `"type":"swarm_mode.enter","trigger":"tool"`, `"type":"plan_mode.exit","id":"p"`},
+			[]string{"-- plan.enter", "-- swarm.enter", "-- plan.exit", `\"modes\":{\"swarm\":`},
+			[]string{`\"plan\":`},
 		},
 		{
-			"L40 all over", []string{`"type":"plan_mode.enter"`, `"type":"plan_mode.cancel"`, `"type":"swarm_mode.enter"`, `"type":"swarm_mode.exit"`},
-			[]string{"-- plan.enter", "-- plan.exit", "-- swarm.enter", "-- swarm.exit"}, []string{"modes"},
+			"L40 all over",
+			[]string{`"type":"plan_mode.enter"`, `"type":"plan_mode.cancel"`, `"type":"swarm_mode.enter"`, `"type":"swarm_mode.exit"`},
+			[]string{"-- plan.enter", "-- plan.exit", "-- swarm.enter", "-- swarm.exit"},
+			[]string{"modes"},
 		},
 		{"L40 plan alone", []string{`"type":"plan_mode.enter"`}, []string{`\"modes\":{\"plan\":{}}`}, nil},
 		{"L41 a tower", []string{`"type":"tower_mode.enter"`, `"type":"tower_mode.exit"`, `"type":"tower_mode.enter"`}, []string{`\"modes\":{\"tower\":{}}`}, []string{"--"}},
 		{"L41 a tower that is left", []string{`"type":"tower_mode.enter"`, `"type":"tower_mode.exit"`}, nil, []string{"--", "modes"}},
 		{
-			"L42 a plan's revision", []string{`"type":"plan_mode.enter"`, `"type":"plan.revision","agentId":"main","id":"p","version":2,"path":"/p.md","sha256":"x","bytes":3`},
+			"L42 a plan's revision",
+			[]string{`"type":"plan_mode.enter"`, `"type":"plan.revision","agentId":"main","id":"p","version":2,"path":"/p.md","sha256":"x","bytes":3`},
 			[]string{"-- plan.enter", `-- plan.revision 2026-01-01T00:00:02.000Z "{\"id\":\"p\",\"version\":2,\"path\":\"/p.md\",\"sha256\":\"x\",\"bytes\":3}"`, `\"plan\":{\"reviewPath\":\"/p.md\",\"version\":2}`},
 			nil,
 		},
 		{
-			"L42 after exit", []string{`"type":"plan_mode.enter"`, `"type":"plan.revision","id":"p","version":2,"path":"/p.md"`, `"type":"plan_mode.exit"`, `"type":"plan_mode.enter"`},
-			[]string{"-- plan.revision", "-- plan.exit", `\"modes\":{\"plan\":{}}`}, nil,
+			"L42 after exit",
+			[]string{`"type":"plan_mode.enter"`, `"type":"plan.revision","id":"p","version":2,"path":"/p.md"`, `"type":"plan_mode.exit"`, `"type":"plan_mode.enter"`},
+			[]string{"-- plan.revision", "-- plan.exit", `\"modes\":{\"plan\":{}}`},
+			nil,
 		},
 		{
-			"L43 tasks", []string{
+			"L43 tasks",
+			[]string{
 				`"type":"task.started","info":{` + info + `,"status":"running"}`,
 				`"type":"task.started","info":{"taskId":"k2","kind":"agent","agentId":"agent-7","detached":false,"status":"running"}`,
 				`"type":"task.terminated","info":{` + strings.Replace(info, "null", "1767225602000", 1) + `,"status":"completed"},"outputTail":"zzz"`,
@@ -293,67 +320,82 @@ func TestFacts(t *testing.T) {
 				"-- task k1 2026-01-01T00:00:01.000Z", "-- task k2",
 				`task k1 shell completed detached=true "sleep" agent= 2026-01-01T00:00:00.000Z..2026-01-01T00:00:02.000Z tail "zzz"`,
 				"task k2 subagent running detached=false - agent=agent-7",
-			}, nil,
+			},
+			nil,
 		},
 		{
-			"L44 odd tasks", []string{
+			"L44 odd tasks",
+			[]string{
 				`"type":"task.started","info":{"taskId":"k1","kind":"question","status":"running"}`,
 				`"type":"task.started"`, `"type":"task.started","info":{"kind":"process"}`,
 			},
-			[]string{"-- task k1", "task k1 other running"}, []string{"shell"},
+			[]string{"-- task k1", "task k1 other running"},
+			[]string{"shell"},
 		},
 		{
-			"L45 interactions that end", []string{
+			"L45 interactions that end",
+			[]string{
 				`"type":"interaction.request","id":"i1","kind":"approval","toolCallId":"c1","request":{"a":1}`,
 				`"type":"interaction.request","id":"i2","kind":"question","request":{}`,
 				`"type":"interaction.resolved","id":"i1","response":{"decision":"approved"}`,
 				`"type":"interaction.resolved","id":"i2","response":null`,
 				`"type":"interaction.resolved","id":"i3","response":null`,
 			},
-			[]string{`interaction i1 approval approved call=c1 "{\"a\":1}" → "{\"decision\":\"approved\"}"`, "interaction i2 question dismissed"}, []string{"i3"},
+			[]string{`interaction i1 approval approved call=c1 "{\"a\":1}" → "{\"decision\":\"approved\"}"`, "interaction i2 question dismissed"},
+			[]string{"i3"},
 		},
 		{
-			"L46 an interaction that stays open stays pending", []string{`"type":"interaction.request","id":"i1","kind":"approval","request":{"toolCallId":"c9"}`},
-			[]string{"interaction i1 approval pending call=c9"}, nil,
+			"L46 an interaction that stays open stays pending",
+			[]string{`"type":"interaction.request","id":"i1","kind":"approval","request":{"toolCallId":"c9"}`},
+			[]string{"interaction i1 approval pending call=c9"},
+			nil,
 		},
 		{"L47 a user's tool", []string{`"type":"interaction.request","id":"i1","kind":"user_tool","request":{}`}, nil, []string{"interaction"}},
 		{
 			"L48 a turn that failed", all(turn(0, "go"), ended+`"turnId":0,"reason":"failed","error":{"message":"no more","code":"E"},"durationMs":1234`),
-			[]string{"t0 failed user 2026-01-01T00:00:01.000Z..2026-01-01T00:00:06.000Z 1234ms", `error "no more"`}, nil,
+			[]string{"t0 failed user 2026-01-01T00:00:01.000Z..2026-01-01T00:00:06.000Z 1234ms", `error "no more"`},
+			nil,
 		},
 		{
 			"L49 the last end wins", all(turn(0, "go"), ended+`"turnId":0,"reason":"failed","error":{"message":"no more"}`, ended+`"turnId":0,"reason":"completed"`),
-			[]string{"t0 completed"}, []string{"no more"},
+			[]string{"t0 completed"},
+			[]string{"no more"},
 		},
 		{"L49 blocked", all(turn(0, "go"), ended+`"turnId":0,"reason":"blocked"`), []string{"t0 failed"}, nil},
 		{
 			"L50 ends that name no turn", all(turn(0, "go"), ended+`"turnId":7,"reason":"failed"`, ended+`"reason":"failed"`),
-			[]string{"t0 completed"}, []string{"failed", "t1"},
+			[]string{"t0 completed"},
+			[]string{"failed", "t1"},
 		},
 		{
 			"L50 an unknown reason", all(turn(0, "go"), ended+`"turnId":0,"reason":"whatever"`),
-			[]string{"t0 completed user 2026-01-01T00:00:01.000Z..2026-01-01T00:00:06.000Z"}, nil,
+			[]string{"t0 completed user 2026-01-01T00:00:01.000Z..2026-01-01T00:00:06.000Z"},
+			nil,
 		},
 		{
 			"L51 a hidden retry between", all(
 				turn(0, "a"), ended+`"turnId":0,"reason":"failed","error":"x"`,
 				prompt("again", `{"kind":"retry"}`), user("again", `{"kind":"retry"}`), step(1, 1, "second try"), ended+`"turnId":1,"reason":"completed"`,
 				turn(2, "b"), ended+`"turnId":2,"reason":"failed","error":"late"`),
-			[]string{"t0 completed", "t0.1", "t0.2", "second try", "t1 failed", `error "late"`, `> "b"`}, []string{"again", "t2"},
+			[]string{"t0 completed", "t0.1", "t0.2", "second try", "t1 failed", `error "late"`, `> "b"`},
+			[]string{"again", "t2"},
 		},
 		{
 			"L52 a reserved number between", all(
 				turn(0, "a"), `"type":"turn.cancel","turnId":1,"target":"queued","reason":"user_cancelled"`,
 				prompt("b", byUser), user("b", byUser), step(2, 1, "yes"), ended+`"turnId":2,"reason":"failed","error":"late"`),
-			[]string{"t0 completed", "t1 failed", `error "late"`, `> "b"`, "t1.1"}, []string{"t2"},
+			[]string{"t0 completed", "t1 failed", `error "late"`, `> "b"`, "t1.1"},
+			[]string{"t2"},
 		},
 		{
-			"C2 facts in their order", []string{
+			"C2 facts in their order",
+			[]string{
 				goalCreate, `"type":"plan_mode.enter"`, `"type":"task.started","info":{` + info + `,"status":"running"}`,
 				`"type":"tools.update_store","key":"todo","value":[{"title":"one","status":"done"}]`,
 				`"type":"interaction.request","id":"i1","kind":"question","request":{}`,
 			},
-			[]string{"-- goal", "-- plan.enter", "-- task k1", "task k1 shell", "interaction i1", "todo todo [{one done}]"}, nil,
+			[]string{"-- goal", "-- plan.enter", "-- task k1", "task k1 shell", "interaction i1", "todo todo [{one done}]"},
+			nil,
 		},
 	} {
 		t.Run(l.name, l.run)

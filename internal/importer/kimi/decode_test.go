@@ -25,32 +25,38 @@ func TestShapes(t *testing.T) {
 	end := loop(`"type":"step.end","turnId":"0","step":1,"uuid":"s0.1","finishReason":"tool_use"`)
 	for _, l := range []line{
 		{
-			"second copies count where there are no first ones", []string{
+			"second copies count where there are no first ones",
+			[]string{
 				bind, appended("user", "hi", ""), appended("assistant", "yes", `{"id":"c1","name":"Bash","arguments":"{}"}`),
 				`"type":"agent.message.appended","message":{"message":{"role":"tool","toolCallId":"c1","content":[{"type":"text","text":"out"}]}}`,
 				`"type":"agent.turn.ended","turnId":0,"outcome":"done"`, `"type":"novelty"`,
 			},
-			[]string{"t0 completed user", `> "hi"`, "t0.1", "yes", "done Bash c1"}, []string{"t1", "t0.2"},
+			[]string{"t0 completed user", `> "hi"`, "t0.1", "yes", "done Bash c1"},
+			[]string{"t1", "t0.2"},
 		},
 		{
 			"and not where there are", all(bind, turn(0, "hi"), appended("user", "hi", ""), appended("assistant", "re: hi", ""), `"type":"turn.ended","turnId":0,"reason":"completed"`),
-			[]string{"t0 completed", "t0.1"}, []string{"t1", "t0.2"},
+			[]string{"t0 completed", "t0.1"},
+			[]string{"t1", "t0.2"},
 		},
 		{
 			"input for a turn that runs shows in it", all(
 				prompt("go", byUser), user("go", byUser), begin, end,
 				`"type":"turn.steer","input":[{"type":"text","text":"faster"}],"origin":`+byUser, user("faster", byUser), step(0, 2, "yes")),
-			[]string{"t0 completed", "t0.1", `user []: "faster"`, "t0.2", "yes"}, []string{"t1"},
+			[]string{"t0 completed", "t0.1", `user []: "faster"`, "t0.2", "yes"},
+			[]string{"t1"},
 		},
 		{
 			"input after a turn begins one when its steps are of another", all(
 				turn(0, "go"), `"type":"turn.steer","input":[{"type":"text","text":"next"}],"origin":`+byUser, user("next", byUser), step(1, 1, "yes")),
-			[]string{"t0 completed", "t1 completed", `> "next"`, "t1.1", "yes"}, nil,
+			[]string{"t0 completed", "t1 completed", `> "next"`, "t1.1", "yes"},
+			nil,
 		},
 		{
 			"and goes on with it when they are of the same", all(
 				turn(0, "go"), `"type":"turn.steer","input":[{"type":"text","text":"more"}],"origin":`+byUser, user("more", byUser), step(0, 2, "yes")),
-			[]string{"t0 completed", "t0.1", `user []: "more"`, "t0.2", "yes"}, []string{"t1"},
+			[]string{"t0 completed", "t0.1", `user []: "more"`, "t0.2", "yes"},
+			[]string{"t1"},
 		},
 		{"a result before its call", all(prompt("go", byUser), begin, result, call, end), []string{"done Bash c1"}, nil},
 		{"an id that is used again", all(prompt("go", byUser), begin, call, result, call, result, end), []string{"done Bash c1 ", "done Bash c1#2 "}, nil},
@@ -61,16 +67,20 @@ func TestShapes(t *testing.T) {
 				loop(`"type":"content.part","turnId":"0","stepUuid":"s0.1","part":{"type":"text","text":"half"}`),
 				`"type":"turn.step.retrying","turnId":0,"step":1,"stepId":"s0.1","failedAttempt":1,"nextAttempt":2,"errorName":"E","errorMessage":"busy"`,
 				step(0, 2, "whole"), `"type":"turn.ended","turnId":0,"reason":"completed"`),
-			[]string{"t0 completed", `t0.1 interrupted - - "error"`, "t0.2 completed", "whole"}, []string{"half"},
+			[]string{"t0 completed", `t0.1 interrupted - - "error"`, "t0.2 completed", "whole"},
+			[]string{"half"},
 		},
 		{
 			"nothing goes on with what was undone", all(turn(0, "a"), turn(1, "b"), `"type":"context.undo","count":1`, step(2, 1, "alone"), `"type":"context.undo","count":0.5`),
-			[]string{"t0 completed", "-- undo", "t2 completed other", "alone"}, []string{`"b"`},
+			[]string{"t0 completed", "-- undo", "t2 completed other", "alone"},
+			[]string{`"b"`},
 		},
 		{"a clear", all(turn(0, "a"), `"type":"context.clear"`, turn(1, "b")), []string{"-- clear", "t1 completed"}, []string{`"a"`}},
 		{
-			"a compaction is told once", []string{`"type":"full_compaction.begin","source":"manual"`, `"type":"context.apply_compaction","summary":{"role":"user","content":[{"type":"text","text":"short"}]},"count":3`, `"type":"full_compaction.complete"`},
-			[]string{`-- compaction 2026-01-01T00:00:01.000Z "{\"phase\":\"started\"`, `-- compaction 2026-01-01T00:00:02.000Z "{\"phase\":\"completed\"`, "short"}, []string{"00:00:03"},
+			"a compaction is told once",
+			[]string{`"type":"full_compaction.begin","source":"manual"`, `"type":"context.apply_compaction","summary":{"role":"user","content":[{"type":"text","text":"short"}]},"count":3`, `"type":"full_compaction.complete"`},
+			[]string{`-- compaction 2026-01-01T00:00:01.000Z "{\"phase\":\"started\"`, `-- compaction 2026-01-01T00:00:02.000Z "{\"phase\":\"completed\"`, "short"},
+			[]string{"00:00:03"},
 		},
 	} {
 		t.Run(l.name, l.run)

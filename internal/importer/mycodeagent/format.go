@@ -10,6 +10,8 @@
 package mycodeagent
 
 import (
+	"slices"
+
 	"github.com/stenohq/steno/internal/importer"
 )
 
@@ -26,12 +28,7 @@ func (Format) Name() string { return Name }
 
 // Detect implements importer.Format.
 func (f Format) Detect(records [][]byte) bool {
-	for _, raw := range records {
-		if f.IsRecord(raw) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(records, f.IsRecord)
 }
 
 // IsRecord implements importer.Format.
