@@ -26,12 +26,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with something to look at.`,
   steno import ~/.claude/projects           # bring sessions in
   steno sessions                            # list them
   steno show SESSION                        # read one
-  steno tail SESSION                        # watch one live`,
+  steno tail SESSION                        # watch one live
+  steno resume                              # where an agent of this directory stopped`,
 	}
 	//nolint:contextcheck // cobra hands ctx to the commands
 	root.AddCommand(
 		upCommand(world), importCommand(world), followCommand(world), publishCommand(world), sessionsCommand(world),
-		showCommand(world), tailCommand(world), exportCommand(world), versionCommand(world),
+		showCommand(world), tailCommand(world), resumeCommand(world), memoryCommand(world), exportCommand(world),
+		versionCommand(world),
 	)
 	return cli.Execute(ctx, root, args, world)
 }
