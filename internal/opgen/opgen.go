@@ -206,7 +206,7 @@ func (g *generator) stepOf(turnID, stepID string) *reducer.Step {
 		FinishReason: g.optText(), EndReason: g.optText(), EndMessage: g.optText(), Usage: g.stepUsage(),
 	}
 	if !g.Clean && !g.OwnOrdinals && g.Int(20) == 0 {
-		s.Ordinal = g.Int(5)
+		s.Ordinal = 1 + g.Int(5)
 	}
 	if g.coin() {
 		s.Timing = &reducer.StepTiming{LLMFirstTokenLatencyMs: g.optNumber(), LLMClientConsumeMs: g.optNumber()}
