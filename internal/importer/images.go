@@ -13,10 +13,10 @@ func DecodedSize(encoded []byte) int {
 	return len(body) * 3 / 4
 }
 
-// WithoutBytes returns JSON with every base64 text replaced by its size. What
-// holds none comes back as it is.
+// WithoutBytes returns JSON with every base64 text replaced by its size, also
+// those of MCP's images and sounds. What holds none comes back as it is.
 func WithoutBytes(raw []byte) []byte {
-	if !bytes.Contains(raw, []byte("base64")) {
+	if !bytes.Contains(raw, []byte("base64")) && !bytes.Contains(raw, []byte(`"mimeType"`)) {
 		return raw
 	}
 	return strip(raw)
@@ -49,12 +49,13 @@ func stripArray(raw []byte) []byte {
 
 func stripObject(raw []byte) []byte {
 	kind, _ := scan.Get(raw, "type")
-	encoded := string(kind) == `"base64"`
+	_, media := scan.Get(raw, "mimeType")
+	encoded := string(kind) == `"base64"` || media && (string(kind) == `"image"` || string(kind) == `"audio"`)
 	var p Fields
 	m := scan.ObjectOf(raw)
 	for m.Next() {
 		key, value := m.Key(), m.Value()
-		if scan.KindOf(value) == scan.String && (key == "base64" || encoded && key == "data") {
+		if scan.KindOf(value) == scan.String && (key == "base64" || encoded && key == "data" || media && key == "blob") {
 			p.Int("size", DecodedSize(value))
 			continue
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stenohq/steno/pkg/events"
 )
@@ -176,8 +175,8 @@ func usableTime(t string) bool {
 	if t == "" || len(t) > 40 {
 		return false
 	}
-	_, err := time.Parse(time.RFC3339Nano, t)
-	return err == nil
+	_, ok := events.ParseTime(t)
+	return ok
 }
 
 func usableID(id string) bool {

@@ -12,13 +12,14 @@ import (
 // session. Copies without such ids were written in one go, with the time of the
 // fork or with their old times.
 type fork struct {
+	is      bool  // the file is that of a fork
 	copied  bool  // the present record is a copy
 	begins  bool  // nothing but session_meta stood in the file so far
 	since   int64 // when the session began, ms since 1970
 	ids     bool  // copies have turn ids that tell
 	old     bool  // copies have their old times
 	newest  int64 // time of the newest copy
-	decided bool
+	decided bool  // a turn of the session's own has begun
 }
 
 // burst is how far apart two records are that were copied in one go, in ms.
@@ -32,26 +33,31 @@ func (f *fork) begin(r *record) {
 		f.since, _ = millis(timeOf(r.object["timestamp"]))
 	}
 	f.newest, _ = millis(r.time)
-	f.copied = r.Str("forked_from_id") != ""
+	f.is = r.Str("forked_from_id") != ""
+	f.copied = f.is
 }
 
 // parent takes the session_meta of another session: it begins a copy when the
 // file begins with it.
-func (f *fork) parent() { f.copied = f.copied || f.begins && !f.decided }
+func (f *fork) parent() {
+	if f.begins {
+		f.is, f.copied = true, true
+	}
+}
 
 // passes takes the time of a record.
 func (f *fork) passes(r *record) {
 	if r.kind != "session_meta" {
 		f.begins = false
 	}
-	if !f.copied || f.ids || r.kind == "session_meta" {
+	if !f.copied || f.ids {
 		return
 	}
 	now, ok := millis(r.time)
 	switch {
 	case !ok:
 	case now < f.since:
-		f.old = true
+		f.old = f.old || r.kind != "session_meta"
 	case f.old || f.newest > 0 && now-f.newest > burst:
 		f.copied = false
 	default:
@@ -61,15 +67,15 @@ func (f *fork) passes(r *record) {
 
 // turn takes the id of a turn, and when it started in seconds since 1970.
 func (f *fork) turn(id string, started []byte) {
+	if !f.is || f.decided {
+		return
+	}
 	at, ok := uuidTime(id)
 	if !ok {
-		if at, ok = scan.Int64(started); ok {
-			at = at*1000 + 999 // whole seconds are rounded down
+		if at, ok = scan.Int64(started); !ok {
+			return
 		}
-	}
-	if !ok || !f.copied {
-		f.decided = f.decided || ok
-		return
+		at = at*1000 + 999 // whole seconds are rounded down
 	}
 	f.ids = true
 	f.copied = at < f.since
@@ -89,7 +95,8 @@ func uuid(s string) bool {
 				return false
 			}
 		default:
-			if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
+			hex := c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+			if !hex {
 				return false
 			}
 		}

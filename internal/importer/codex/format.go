@@ -16,6 +16,8 @@
 package codex
 
 import (
+	"slices"
+
 	"github.com/stenohq/steno/internal/importer"
 	"github.com/stenohq/steno/pkg/events/scan"
 )
@@ -32,14 +34,7 @@ var _ importer.Format = Format{}
 func (Format) Name() string { return Name }
 
 // Detect implements importer.Format.
-func (f Format) Detect(records [][]byte) bool {
-	for _, raw := range records {
-		if f.IsRecord(raw) {
-			return true
-		}
-	}
-	return false
-}
+func (f Format) Detect(records [][]byte) bool { return slices.ContainsFunc(records, f.IsRecord) }
 
 // IsRecord implements importer.Format.
 func (Format) IsRecord(raw []byte) bool {

@@ -111,8 +111,9 @@ func timeOf(raw []byte) string {
 			return ""
 		}
 		return time.Unix(secs, nanos).UTC().Format(time.RFC3339Nano)
+	default:
+		return ""
 	}
-	return ""
 }
 
 // maxSecs is the end of the year 9999.

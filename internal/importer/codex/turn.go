@@ -20,7 +20,8 @@ type turns struct {
 	step     *step
 	last     string // time of the newest record of the turn
 	asking   map[string]bool
-	failure  []byte // error of the turn, as turn.ended has it
+	failure  []byte  // error of the turn, as turn.ended has it
+	was      *ending // how the turn ended before something came after its end
 }
 
 // task is a task_started.
@@ -51,11 +52,13 @@ func (d *decoder) taskStarted(r *record) {
 	switch {
 	case id != "" && (t.open && t.task == id || t.waiting != nil && t.waiting.id == id):
 		return
-	case t.open && !t.tasked && t.steps == 0: // its prompt stands before it
+	case t.open && !t.tasked && t.steps == 0 && d.texts.prompt() == nil: // its prompt stands before it
 		t.tasked, t.task = true, id
 		return
 	}
+	next := d.texts.cutPrompt()
 	d.closeTurn(r)
+	d.texts.held = append(next, d.texts.held...)
 	t.waiting = &task{id: id, origin: r.origin}
 }
 
@@ -64,7 +67,7 @@ func (d *decoder) openTurn(r *record, p *importer.Fields) {
 	t := &d.turns
 	t.turn++
 	t.open, t.fresh, t.tasked, t.task = true, false, false, ""
-	t.steps, t.step, t.failure = 0, nil, nil
+	t.steps, t.step, t.failure, t.was = 0, nil, nil, nil
 	t.prompt, t.prompted = "", false
 	clear(t.asking)
 	if w := t.waiting; w != nil {
@@ -129,7 +132,7 @@ func (d *decoder) endTurn(r *record, e ending) bool {
 		}
 		t.step.open = false
 	}
-	t.open = false
+	t.open, t.was = false, &e
 	var p importer.Fields
 	p.Int("turnId", t.turn).Str("reason", e.reason).Opt("interruptReason", e.why).Raw("error", e.failure).Raw("durationMs", e.duration)
 	d.emitAt(r, e.at, "turn.ended", &p)
@@ -137,18 +140,22 @@ func (d *decoder) endTurn(r *record, e ending) bool {
 }
 
 // closeTurn ends a turn whose end the file does not tell: it was broken off,
-// unless it is none of a task and everything in it was answered.
+// unless it is none of a task and everything in it was answered. One that had
+// ended before ends as it did.
 func (d *decoder) closeTurn(r *record) {
 	t := &d.turns
 	if !t.open && t.waiting == nil {
 		return // what waits belongs to the turn that comes
 	}
 	d.settle(r)
-	reason := "completed"
-	if t.tasked || t.waiting != nil || len(t.asking) > 0 || t.steps == 0 {
-		reason = "cancelled"
+	e := ending{reason: "completed", at: t.last}
+	switch {
+	case t.waiting == nil && t.was != nil:
+		e.reason, e.failure = t.was.reason, t.was.failure
+	case t.tasked || t.waiting != nil || len(t.asking) > 0 || t.steps == 0:
+		e.reason = "cancelled"
 	}
-	d.endTurn(r, ending{reason: reason, at: t.last})
+	d.endTurn(r, e)
 	t.waiting = nil
 }
 

@@ -93,6 +93,18 @@ func (x *texts) prompt() *heldText {
 	return nil
 }
 
+// cutPrompt takes out the prompt that was heard last, when nothing was heard
+// after it: it is the prompt of the turn that comes.
+func (x *texts) cutPrompt() []heldText {
+	last := len(x.held) - 1
+	if last < 0 || x.held[last].kind != userText {
+		return nil
+	}
+	prompt := []heldText{x.held[last]}
+	x.held = x.held[:last]
+	return prompt
+}
+
 func (x *texts) waiting() []importer.Finding {
 	var all []importer.Finding
 	for _, h := range x.held {
