@@ -23,14 +23,17 @@ type decoder struct {
 	ends     bool // this log tells when turns end
 	prompted bool // this log tells by turn.prompt when turns begin
 
-	clock  clock
-	engine map[int]*engineTurn // by the engine's number
-	turns  turns
-	calls  calls
-	twin   *twin  // input whose second copy is awaited
-	steer  *input // input that belongs to this turn or the next
-	end    *ended // an end that turn.ended may repeat
-	cancel map[int]bool
+	clock   clock
+	engine  map[int]*engineTurn // by the engine's number
+	turns   turns
+	calls   *importer.Calls
+	bare    int               // calls without an id
+	asked   map[string]*asked // calls that ask for a sub-agent, by their name
+	spawned map[string]bool   // sub-agents that a record announced
+	twin    *twin             // input whose second copy is awaited
+	steer   *input            // input that belongs to this turn or the next
+	end     *ended            // an end that turn.ended may repeat
+	cancel  map[int]bool
 
 	goal       *goal
 	compacting bool // a compaction was applied since it began
@@ -50,7 +53,8 @@ func newDecoder(src importer.Source) *decoder {
 	return &decoder{
 		src: src, labels: make(map[string]string), told: make(map[string]string),
 		engine: make(map[int]*engineTurn), cancel: make(map[int]bool),
-		turns: newTurns(), calls: newCalls(),
+		turns: newTurns(), calls: importer.NewCalls(),
+		asked: make(map[string]*asked), spawned: make(map[string]bool),
 	}
 }
 
@@ -176,7 +180,7 @@ func (r *record) pass(kind string) {
 
 // Held implements importer.Decoder.
 func (d *decoder) Held() []importer.Finding {
-	all := d.calls.findings()
+	all := d.calls.Findings()
 	if d.steer != nil {
 		all = append(all, importer.Finding{Line: d.steer.origin.Line, Reason: "input that belongs to this turn or to the next"})
 	}

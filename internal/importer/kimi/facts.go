@@ -74,7 +74,7 @@ func (d *decoder) task(r *record) {
 	for m := scan.ObjectOf(r.Object["info"]); m.Next(); {
 		with.Raw(m.Key(), m.Value())
 	}
-	with.Str("toolCallId", importer.First(d.calls.named[call], call))
+	with.Str("toolCallId", importer.First(d.calls.Name(call), call))
 	r.emit(r.kind, r.payload("info").Raw("info", with.Object()))
 }
 
@@ -101,7 +101,7 @@ func (d *decoder) compaction(r *record) {
 		}
 		p := r.payload("summary")
 		if r.Object["contextSummary"] == nil {
-			p.Str("contextSummary", textOf(partsOf(r.Object.Object("summary")["content"])))
+			p.Str("contextSummary", importer.TextOf(importer.PartsOf(r.Object.Object("summary")["content"])))
 		}
 		r.emit(events.TypeCompactionCompleted, p)
 	}

@@ -10,7 +10,7 @@ import (
 
 // input is what was put to the agent.
 type input struct {
-	parts  []part
+	parts  []importer.Part
 	from   importer.Object // its origin
 	raw    []byte          // the origin as it stands
 	origin *importer.Origin
@@ -20,7 +20,7 @@ func (r *record) input(content, from []byte) *input {
 	if scan.KindOf(from) != scan.Object {
 		from = nil
 	}
-	return &input{parts: partsOf(content), from: importer.ObjectOf(from), raw: from, origin: r.out.Origin()}
+	return &input{parts: importer.PartsOf(content), from: importer.ObjectOf(from), raw: from, origin: r.out.Origin()}
 }
 
 func (in *input) kind() string { return in.from.Str("kind") }
@@ -51,7 +51,7 @@ func (in *input) activation() bool {
 type twin struct{ kind, text string }
 
 func (in *input) twin() *twin {
-	return &twin{kind: strings.Clone(in.kind()), text: strings.Clone(textOf(in.parts))}
+	return &twin{kind: strings.Clone(in.kind()), text: strings.Clone(importer.TextOf(in.parts))}
 }
 
 // promptRecord is turn.prompt.
@@ -75,7 +75,7 @@ func (d *decoder) ask(r *record, in *input, id int) {
 		d.summarised(r, in)
 	case in.activation() && in.from.Str("trigger") != "user-slash":
 		d.engine[id] = &engineTurn{ordinal: d.turns.ordinal, hidden: true}
-		d.activated(r, in, textOf(in.parts), in.raw)
+		d.activated(r, in, importer.TextOf(in.parts), in.raw)
 	default:
 		d.open(r, in, id)
 	}
@@ -91,13 +91,13 @@ func (d *decoder) open(r *record, in *input, id int) {
 		d.startTurn(r, id, in.origin, &p)
 		return
 	}
-	text := textOf(in.parts)
+	text := importer.TextOf(in.parts)
 	if in.activation() {
 		d.activated(r, in, text, in.raw)
 	} else if bundle := in.bundle(); len(bundle) > 0 {
 		text = d.bundled(r, in, bundle)
 	}
-	d.startTurn(r, id, in.origin, p.Str("prompt", text).Raw("attachments", attachments(in.parts)))
+	d.startTurn(r, id, in.origin, p.Str("prompt", text).Raw("attachments", importer.Attachments(in.parts)))
 }
 
 // bundle lists the skills that a prompt activates.
@@ -114,9 +114,9 @@ func (in *input) bundle() []importer.Object {
 // bundled leaves a marker for each skill and returns the rest of the prompt:
 // the first texts are the skills'.
 func (d *decoder) bundled(r *record, in *input, bundle []importer.Object) (rest string) {
-	var texts []part
+	var texts []importer.Part
 	for _, p := range in.parts {
-		if p.kind == "text" {
+		if p.Kind == "text" {
 			texts = append(texts, p)
 		}
 	}
@@ -134,7 +134,7 @@ func (d *decoder) bundled(r *record, in *input, bundle []importer.Object) (rest 
 	if split {
 		texts = texts[len(bundle):]
 	}
-	return textOf(texts)
+	return importer.TextOf(texts)
 }
 
 // activated leaves the marker of a skill or a plugin's command.
@@ -151,7 +151,7 @@ func (d *decoder) activated(r *record, in *input, text string, from []byte) {
 // message.
 func (d *decoder) summarised(r *record, in *input) {
 	var p importer.Fields
-	r.emit(events.TypeCompactionCompleted, p.Str("contextSummary", textOf(in.parts)).Raw("origin", in.raw))
+	r.emit(events.TypeCompactionCompleted, p.Str("contextSummary", importer.TextOf(in.parts)).Raw("origin", in.raw))
 }
 
 // steerRecord is turn.steer: input for a turn that runs, or for a new one when
@@ -170,7 +170,7 @@ func (d *decoder) steerRecord(r *record) {
 func (d *decoder) aside(r *record, in *input) {
 	d.settleSteer(r, -1)
 	if in.activation() {
-		d.activated(r, in, textOf(in.parts), in.raw)
+		d.activated(r, in, importer.TextOf(in.parts), in.raw)
 		return
 	}
 	if in.kind() == "compaction_summary" {
@@ -207,5 +207,5 @@ func (d *decoder) said(r *record, in *input) {
 	if s := d.turns.step; s != nil {
 		p.Int("step", s.number)
 	}
-	r.emitFrom(in.origin, events.TypeUserMessage, p.Str("text", textOf(in.parts)).Raw("attachments", attachments(in.parts)))
+	r.emitFrom(in.origin, events.TypeUserMessage, p.Str("text", importer.TextOf(in.parts)).Raw("attachments", importer.Attachments(in.parts)))
 }

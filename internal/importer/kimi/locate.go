@@ -160,7 +160,7 @@ func searchLog(path string, agent events.AgentID) (spawned, result importer.Spaw
 			}
 		case "tool.result":
 			label, asked := names[e.Str("toolCallId")]
-			text, _ := scan.Unquote(outputOf(e.Object("result")["output"]))
+			text, _ := scan.Unquote(importer.OutputOf(e.Object("result")["output"]))
 			if asked && (field(text, "agent_id") == string(agent) || strings.Contains(text, `agent_id="`+string(agent)+`"`)) {
 				result.ToolCallID = strings.Clone(e.Str("toolCallId"))
 				result.Label = label

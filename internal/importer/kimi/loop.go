@@ -22,7 +22,7 @@ func (d *decoder) loopEvent(r *record, e importer.Object) {
 	case "content.part":
 		raw := e["part"]
 		o := importer.ObjectOf(raw)
-		d.part(r, d.stepOf(r, e.Str("stepUuid")), part{Object: o, kind: o.Str("type"), raw: raw})
+		d.part(r, d.stepOf(r, e.Str("stepUuid")), importer.Part{Object: o, Kind: o.Str("type"), Raw: raw})
 	case "tool.call":
 		d.call(r, d.stepOf(r, e.Str("stepUuid")), e)
 	case "tool.result":
@@ -31,7 +31,7 @@ func (d *decoder) loopEvent(r *record, e importer.Object) {
 		if len(result) == 0 {
 			output = e["result"]
 		}
-		d.result(r, importer.First(e.Str("toolCallId"), e.Str("parentUuid")), outputOf(output), isError)
+		d.result(r, importer.First(e.Str("toolCallId"), e.Str("parentUuid")), importer.OutputOf(output), isError)
 	case "step.end":
 		d.stepEnd(r, e)
 	default:
@@ -40,8 +40,8 @@ func (d *decoder) loopEvent(r *record, e importer.Object) {
 }
 
 // part is a piece of what the model said.
-func (d *decoder) part(r *record, s *step, p part) {
-	switch p.kind {
+func (d *decoder) part(r *record, s *step, p importer.Part) {
+	switch p.Kind {
 	case "text":
 		if text := p.Object["text"]; importer.IsText(text) {
 			s.texts++
@@ -57,7 +57,7 @@ func (d *decoder) part(r *record, s *step, p part) {
 			r.emit(events.TypeThinkingMessage, frame(s.fields().Raw("text", text), s.thinks))
 		}
 	default:
-		r.pass("content." + importer.First(p.kind, "part"))
+		r.pass("content." + importer.First(p.Kind, "part"))
 	}
 }
 

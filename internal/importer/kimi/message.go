@@ -16,7 +16,7 @@ func (d *decoder) message(r *record, m importer.Object, second bool) {
 		d.assistantMessage(r, m)
 	case "tool":
 		id := m.Either("toolCallId", "tool_call_id")
-		d.result(r, id, outputOf(m["content"]), m.Flag("isError"))
+		d.result(r, id, importer.OutputOf(m["content"]), m.Flag("isError"))
 	case "system":
 		r.pass("system")
 	default:
@@ -35,7 +35,7 @@ func (d *decoder) userMessage(r *record, m importer.Object) {
 		from = r.Object.Object("meta")["origin"]
 	}
 	in := r.input(m["content"], from)
-	if t := d.twin; t != nil && t.text == textOf(in.parts) && (t.kind == in.kind() || in.kind() == "") {
+	if t := d.twin; t != nil && t.text == importer.TextOf(in.parts) && (t.kind == in.kind() || in.kind() == "") {
 		d.twin = nil
 		d.turns.copied = true
 		return
@@ -50,7 +50,7 @@ func (d *decoder) userMessage(r *record, m importer.Object) {
 		d.endTurn(r, "")
 		d.summarised(r, in)
 	case in.activation() && in.from.Str("trigger") != "user-slash":
-		d.activated(r, in, textOf(in.parts), in.raw)
+		d.activated(r, in, importer.TextOf(in.parts), in.raw)
 	default:
 		d.open(r, in, d.clock.prompt(-1))
 		d.turns.copied = true
@@ -60,7 +60,7 @@ func (d *decoder) userMessage(r *record, m importer.Object) {
 // assistantMessage is a whole step.
 func (d *decoder) assistantMessage(r *record, m importer.Object) {
 	s := d.needStep(r, "")
-	for _, p := range partsOf(m["content"]) {
+	for _, p := range importer.PartsOf(m["content"]) {
 		d.part(r, s, p)
 	}
 	called := false

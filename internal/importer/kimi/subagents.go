@@ -24,7 +24,7 @@ func askedBy(args importer.Object) *asked {
 // subagent is a record about a sub-agent.
 func (d *decoder) subagent(r *record) {
 	if r.kind == events.TypeSubagentSpawned {
-		d.calls.spawn[strings.Clone(r.Str("subagentId"))] = true
+		d.spawned[strings.Clone(r.Str("subagentId"))] = true
 	}
 	r.same()
 }
@@ -32,17 +32,17 @@ func (d *decoder) subagent(r *record) {
 // reported links a call to its sub-agent in logs that have no record for that:
 // the call's result names it.
 func (d *decoder) reported(r *record, name string, output []byte, isError bool) {
-	ask := d.calls.agent[name]
+	ask := d.asked[name]
 	if ask == nil {
 		return
 	}
-	delete(d.calls.agent, name)
+	delete(d.asked, name)
 	text, _ := scan.Unquote(output)
 	id, err := events.ParseAgentID(field(text, "agent_id"))
-	if err != nil || d.calls.spawn[string(id)] {
+	if err != nil || d.spawned[string(id)] {
 		return
 	}
-	d.calls.spawn[strings.Clone(string(id))] = true
+	d.spawned[strings.Clone(string(id))] = true
 	var p, end importer.Fields
 	r.emit(events.TypeSubagentSpawned, p.Str("subagentId", string(id)).Opt("subagentName", ask.kind).
 		Str("parentToolCallId", name).Opt("description", ask.what).Bool("runInBackground", ask.behind))

@@ -50,7 +50,7 @@ func (d *decoder) startTurn(r *record, id int, origin *importer.Origin, p *impor
 	t.open, t.state, t.guessed, t.gone, t.loop, t.copied = true, "", false, false, false, false
 	t.steps, t.step = 0, nil
 	clear(t.byUUID)
-	d.calls.newTurn()
+	d.calls.NewTurn()
 	if id >= 0 {
 		d.engine[id] = &engineTurn{ordinal: t.ordinal}
 	}
@@ -84,7 +84,7 @@ func (d *decoder) endTurn(r *record, reason string) {
 // implied is how a turn ended whose end nobody tells.
 func (d *decoder) implied() string {
 	t := &d.turns
-	if t.step == nil || t.step.open || t.step.failed || d.calls.asking() {
+	if t.step == nil || t.step.open || t.step.failed || d.calls.Asking() {
 		return "cancelled"
 	}
 	return "completed"
