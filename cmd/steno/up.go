@@ -99,10 +99,10 @@ func (o *upOptions) run(ctx context.Context, stdout, stderr io.Writer, world cli
 func (o *upOptions) engine(ctx context.Context, data string, log *slog.Logger) (b *stack.Backend, parts []stack.Part, end func() error, err error) {
 	if o.server.URL != "" {
 		b, closeConn, err := stack.Prepare(ctx, &o.server, "up", log)
-		if err != nil {
+		if errors.Is(err, nats.ErrNoServers) {
 			return nil, nil, nil, fmt.Errorf("no NATS is embedded, since --nats-url or STENO_NATS_URL names a server: %w", err)
 		}
-		return b, nil, func() error { closeConn(); return nil }, nil
+		return b, nil, func() error { closeConn(); return nil }, err
 	}
 	durability, ok := map[string]natsnode.Durability{"power": natsnode.Power, "process": natsnode.Process}[o.durability]
 	if !ok {

@@ -113,6 +113,13 @@ func URL(ln net.Listener) string {
 	return "http://" + net.JoinHostPort(host, fmt.Sprint(addr.Port))
 }
 
+// permanent says that waiting does not help.
+func permanent(err error) bool {
+	_, differs := errors.AsType[*topology.MismatchError](err)
+	_, old := errors.AsType[*topology.VersionError](err)
+	return differs || old
+}
+
 // Prepare connects and opens the backend; close ends the connection.
 func Prepare(ctx context.Context, server *Server, program string, log *slog.Logger) (b *Backend, closeConn func(), err error) {
 	nc, err := server.Dial(ctx, "steno "+program, 30*time.Second, log)
@@ -124,7 +131,7 @@ func Prepare(ctx context.Context, server *Server, program string, log *slog.Logg
 		if err == nil {
 			return b, nc.Close, nil
 		}
-		if _, differs := errors.AsType[*topology.MismatchError](err); differs {
+		if permanent(err) {
 			nc.Close()
 			return nil, nil, err
 		}

@@ -37,6 +37,9 @@ func Ensure(ctx context.Context, js jetstream.JetStream, p Plan) (Topology, erro
 	if err := p.validate(); err != nil {
 		return Topology{}, err
 	}
+	if err := checkVersion(js.Conn().ConnectedServerVersion()); err != nil {
+		return Topology{}, err
+	}
 	diffs, err := survey(ctx, js, p, false)
 	if err != nil {
 		return Topology{}, err
@@ -81,6 +84,34 @@ func survey(ctx context.Context, js jetstream.JetStream, p Plan, create bool) ([
 	return append(diffs, p.compareRecord(t)...), nil
 }
 
+// minEventBytes is the least a stream is made with, where space is short.
+const minEventBytes = 256 << 20
+
+// makeStream makes a stream. Where the server has less space left for JetStream
+// than the stream's limit would reserve, the limit is halved until it fits, and
+// once more, since the other streams need space too. A smaller stream holds
+// publishers back earlier, and can be made larger later.
+func makeStream(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.Stream, error) {
+	for wanted := want.MaxBytes; ; {
+		s, err := js.CreateStream(ctx, want)
+		if err == nil && want.MaxBytes < wanted {
+			want.MaxBytes /= 2
+			return js.UpdateStream(ctx, want) //nolint:wrapcheck // the caller does
+		}
+		api, refused := errors.AsType[*jetstream.APIError](err)
+		if !refused || api.ErrorCode != noSpace {
+			return s, err //nolint:wrapcheck // the caller does
+		}
+		if want.MaxBytes < 2*minEventBytes {
+			return nil, fmt.Errorf("%w: it needs %d MiB of JetStream's file storage; raise max_file_store of the server, or the account's limit", err, max(want.MaxBytes, 0)>>20)
+		}
+		want.MaxBytes /= 2
+	}
+}
+
+// noSpace is the server's code for less storage than a stream would reserve.
+const noSpace jetstream.ErrorCode = 10047
+
 // existing is the stream's configuration, nil when it is absent.
 func existing(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig, create bool) (*jetstream.StreamConfig, error) {
 	s, err := js.Stream(ctx, want.Name)
@@ -88,7 +119,7 @@ func existing(ctx context.Context, js jetstream.JetStream, want jetstream.Stream
 		if !create {
 			return nil, nil
 		}
-		s, err = js.CreateStream(ctx, want)
+		s, err = makeStream(ctx, js, want)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			s, err = js.Stream(ctx, want.Name)
 		}

@@ -2,10 +2,12 @@ package topology_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
@@ -204,5 +206,56 @@ func TestRepublish(t *testing.T) {
 		if got := m.Header.Get("Nats-Last-Sequence"); got != last {
 			t.Errorf("message %d: last sequence %q, want %q", i, got, last)
 		}
+	}
+}
+
+// A server with less space than the plan's limit gets smaller streams, which a
+// later check accepts; without any space the error says what to do.
+func TestEnsureFitsTheSpace(t *testing.T) {
+	n := natstest.StartNode(t, natstest.NoListen())
+	purge(t, n)
+	plan := topology.Embedded()
+	plan.EventBytes = 1 << 61 // twice what the node allows
+	if _, err := topology.Ensure(t.Context(), n.JS(), plan); err != nil {
+		t.Fatal(err)
+	}
+	s, err := n.JS().Stream(t.Context(), "STENO_EVENTS_0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.CachedInfo().Config.MaxBytes; got >= 1<<60 || got < 1<<58 {
+		t.Errorf("the stream is limited to %d bytes", got)
+	}
+	if _, err := topology.Ensure(t.Context(), n.JS(), topology.Embedded()); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	purge(t, n)
+	if _, err := n.JS().CreateStream(t.Context(), jetstream.StreamConfig{Name: "HOG", Subjects: []string{"hog"}, MaxBytes: 1 << 60}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := topology.Ensure(t.Context(), n.JS(), plan); err == nil || !strings.Contains(err.Error(), "max_file_store") {
+		t.Errorf("without space: %v", err)
+	}
+}
+
+func TestEnsureWithoutJetStream(t *testing.T) {
+	srv, err := server.NewServer(&server.Options{DontListen: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	defer srv.WaitForShutdown()
+	defer srv.Shutdown()
+	nc, err := nats.Connect("", nats.InProcessServer(srv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := topology.Read(t.Context(), js); err == nil || !strings.Contains(err.Error(), "is it enabled on the server") {
+		t.Errorf("got %v", err)
 	}
 }

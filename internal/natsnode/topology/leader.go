@@ -3,8 +3,10 @@ package topology
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -17,6 +19,9 @@ func lastOnLeader(ctx context.Context, js jetstream.JetStream, stream, subject s
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
 	msg, err := js.Conn().RequestWithContext(ctx, apiPrefix(js)+"STREAM.MSG.GET."+stream, req)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, fmt.Errorf("JetStream does not answer: is it enabled on the server (jetstream {} in its configuration), and for this account? %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", subject, err)
 	}
