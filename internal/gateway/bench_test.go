@@ -144,7 +144,7 @@ func skipFrame(in *bufio.Reader) error {
 func BenchmarkRing(b *testing.B) {
 	for _, readers := range []int{1, 100} {
 		b.Run(fmt.Sprint(readers), func(b *testing.B) {
-			agent := fold.New("s", "main")
+			agent := fold.New("s", "main", fold.TreeOnly())
 			r := ring{max: 2 << 20}
 			enc := newEncoder("s", "main", "e.1")
 			event := []byte(`{"event_type":"assistant.delta","payload":{"delta":"some words of a model "}}`)

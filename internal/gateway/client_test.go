@@ -80,7 +80,7 @@ func (c *client) watch(session string, spec grade.Spec, since map[string]uint64,
 // until waits for what the reader has noted.
 func (c *client) until(what string, ok func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		c.mu.Lock()
 		yes, err := ok(), c.err
 		c.mu.Unlock()

@@ -58,7 +58,7 @@ func TestDerivedOnNATS(t *testing.T) {
 		}
 		r.publish("s", "main", "action.decided", `{"run_id":"r2","toolCallId":"edit","decision":"done"}`)
 	}
-	st := r.folded("s", "main").Resume(resume.ReadOptions{})
+	st := r.foldTo("s", "main", 1<<30).Resume(resume.ReadOptions{})
 	if st.ToolCounts.Uncertain == 0 || len(st.Uncertain()) == 0 {
 		t.Error("the story leaves nothing uncertain, or nothing but what was decided")
 	}

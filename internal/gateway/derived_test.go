@@ -22,7 +22,7 @@ import (
 // save stores what a projector would have stored at a seq.
 func (r *rig) save(s, a string, seq uint64) {
 	r.t.Helper()
-	st := r.foldedTo(s, a, seq).Encode()
+	st := r.foldTo(s, a, seq).Encode()
 	for prefix, doc := range map[string][]byte{
 		statestore.PrefixHead: st.Head, statestore.PrefixMemory: st.Memory, statestore.PrefixResume: st.Resume,
 	} {
@@ -71,7 +71,7 @@ func (r *rig) wantDerived(s, a string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	whole := r.folded(s, a)
+	whole := r.foldTo(s, a, 1<<30)
 	base := "/v1/sessions/" + s
 	r.wantBody(base+"/resume?agent_id="+a, whole.Resume(resume.ReadOptions{Epoch: epoch}).AppendJSON(nil))
 	r.wantBody(base+"/memory?agent_id="+a, whole.Memory().AppendJSON(nil))
@@ -108,7 +108,7 @@ func TestDerived(t *testing.T) {
 		},
 		"an earlier resume state": func(r *rig) {
 			r.save("s", "main", 60)
-			r.put(docKey("resume", "s", "main"), r.foldedTo("s", "main", 40).Encode().Resume)
+			r.put(docKey("resume", "s", "main"), r.foldTo("s", "main", 40).Encode().Resume)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,14 +138,7 @@ func TestResumeOfARun(t *testing.T) {
 		"history=all":           {fold.WholeHistory()},
 		"history=all&run_id=r2": {fold.WholeHistory(), fold.ForRun("r2")},
 	} {
-		agent := fold.New("s", "main", opts...)
-		recs, err := r.log.Range(t.Context(), "s", "main", 0, 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range recs {
-			agent.Step(foldRecord(&recs[i], uint64(i+1)))
-		}
+		agent := r.foldTo("s", "main", 1<<30, opts...)
 		want := agent.Resume(resume.ReadOptions{Epoch: epoch, All: strings.Contains(query, "all")})
 		if query == "run_id=r1" && (want.RunID != "r1" || len(want.History) != 3) {
 			t.Errorf("the story has no run r1: %s", want.AppendJSON(nil))
@@ -163,7 +156,7 @@ func TestDerivedWithoutTheBeginning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := r.folded("s", "main").Resume(resume.ReadOptions{Epoch: epoch}).AppendJSON(nil)
+	want := r.foldTo("s", "main", 1<<30).Resume(resume.ReadOptions{Epoch: epoch}).AppendJSON(nil)
 	r.log.Trim(40)
 	r.wantBody("/v1/sessions/s/resume", want)
 	if resp, body := r.get("/v1/sessions/s/resume?run_id=r1"); resp.StatusCode != http.StatusNotFound || !strings.Contains(string(body), "history_trimmed") {
@@ -193,8 +186,8 @@ func TestDerivedWhileItIsSaved(t *testing.T) {
 	r := newRig(t, func(r *rig) { m.Store = r.state; r.events, r.store = r.log, m })
 	tell(r, "s", "main", 60)
 	r.save("s", "main", 50)
-	want := r.folded("s", "main").Memory().AppendJSON(nil)
-	m.earlier = r.foldedTo("s", "main", 20).Encode().Resume
+	want := r.foldTo("s", "main", 1<<30).Memory().AppendJSON(nil)
+	m.earlier = r.foldTo("s", "main", 20).Encode().Resume
 	r.log.Trim(40) // so that nothing can be made again
 	m.left.Store(mixedReads - 1)
 	r.wantBody("/v1/sessions/s/memory", want)
@@ -206,14 +199,14 @@ func TestDerivedWhileItIsSaved(t *testing.T) {
 func TestMemoryAsText(t *testing.T) {
 	r := newRig(t, nil)
 	tell(r, "s", "main", 60)
-	text := memory.Render(r.folded("s", "main").Memory(), 1<<30)
+	text := memory.Render(r.foldTo("s", "main", 1<<30).Memory(), 1<<30)
 	if !strings.HasPrefix(text, "## Session Memory") {
 		t.Fatalf("the story leaves no memory: %q", text)
 	}
 	for _, tc := range []struct{ accept, query, want string }{
 		{"text/markdown", "", text},
 		{"text/html, text/markdown;q=0.5, */*", "", text},
-		{"text/markdown", "?char_budget=120", memory.Render(r.folded("s", "main").Memory(), 120)},
+		{"text/markdown", "?char_budget=120", memory.Render(r.foldTo("s", "main", 1<<30).Memory(), 120)},
 		{"text/markdown", "?char_budget=0", ""},
 		{"text/markdown;q=0", "", "{"},
 		{"application/json", "", "{"},

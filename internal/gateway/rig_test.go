@@ -26,6 +26,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// patience is how long anything may take before a test gives up.
+const patience = time.Minute
+
 const topology = "11111111-2222-4333-8444-555555555555"
 
 // rig is a log, a state store and a gateway over them on a loopback port. Log
@@ -97,7 +100,7 @@ func (r *rig) start() {
 // eventually waits for a condition that nothing signals.
 func (r *rig) eventually(what string, ok func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); {
+	for end := time.Now().Add(patience); !ok(); {
 		if time.Now().After(end) {
 			r.t.Fatalf("never: %s", what)
 		}
@@ -114,7 +117,8 @@ func (r *rig) publish(s, a, typ, payload string) {
 	}
 }
 
-// folded is the offline fold of an agent's whole log.
+// folded is the offline fold of an agent's whole log, the tree alone: clients
+// that answer no ping meanwhile are let go.
 func (r *rig) folded(s, a string) *fold.Agent {
 	r.t.Helper()
 	return r.foldedTo(s, a, 1<<30)
@@ -123,7 +127,13 @@ func (r *rig) folded(s, a string) *fold.Agent {
 // foldedTo is the fold of the log's first records.
 func (r *rig) foldedTo(s, a string, seq uint64) *fold.Agent {
 	r.t.Helper()
-	agent := fold.New(events.SessionID(s), events.AgentID(a))
+	return r.foldTo(s, a, seq, fold.TreeOnly())
+}
+
+// foldTo folds the log's first records with options.
+func (r *rig) foldTo(s, a string, seq uint64, opts ...fold.Option) *fold.Agent {
+	r.t.Helper()
+	agent := fold.New(events.SessionID(s), events.AgentID(a), opts...)
 	if seq == 0 {
 		return agent
 	}

@@ -70,7 +70,11 @@ func watchersEqualTheFold(t *testing.T, seed uint64) {
 // Clients that change their minds while events flow are told no batch twice,
 // none too few, and end with the fold's state.
 func TestChurn(t *testing.T) {
-	r := newRig(t, func(r *rig) { r.limits.RingBytes = 64 << 10 })
+	r := newRig(t, func(r *rig) {
+		r.limits.RingBytes = 64 << 10
+		// However late the clients are on a loaded machine.
+		r.limits.Heartbeat, r.limits.SlowClient = time.Hour, time.Hour
+	})
 	lossy := rand.New(rand.NewPCG(9, 9))
 	r.log.SetFaults(memlog.Faults{Live: func(eventlog.Record) bool { return lossy.IntN(10) == 0 }})
 	fill(r, "s", "main", 20)
