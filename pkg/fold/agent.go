@@ -58,8 +58,9 @@ func (a *Agent) Seq() uint64 { return a.seq }
 func (a *Agent) StreamSeq() uint64 { return a.streamSeq }
 
 // Snapshot returns what the fold holds: with a negative tailTurns all of it,
-// else the newest tailTurns turns with what stands between and after them. It
-// costs as much as what is held, at most a few MiB.
+// else the newest tailTurns turns with what stands between and after them. The
+// first one after a record costs as much as there are things held, however long
+// the log is; further ones are O(1). No text is copied.
 func (a *Agent) Snapshot(tailTurns int) *reducer.Snapshot { return a.tree.Snapshot(tailTurns) }
 
 // Descriptor is the agent's row of the roster as its own log has it. Where

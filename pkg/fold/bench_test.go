@@ -1,6 +1,7 @@
 package fold_test
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -94,11 +95,11 @@ func BenchmarkRefold(b *testing.B) {
 		}
 		add("turn.ended", `{"reason":"completed"}`)
 	}
-	bytes := 0
+	size := 0
 	for _, line := range log {
-		bytes += len(line)
+		size += len(line)
 	}
-	b.SetBytes(int64(bytes))
+	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	for b.Loop() {
 		a := fold.New("s-1", "main", fold.TreeOnly(), fold.ReuseOps())
@@ -147,18 +148,7 @@ func BenchmarkState(b *testing.B) {
 }
 
 func replaceTurn(data []byte) []byte {
-	const from, to = `"turnId":7,`, `"turnId":7000000,`
-	i := indexOf(data, from)
-	return append(append(append([]byte(nil), data[:i]...), to...), data[i+len(from):]...)
-}
-
-func indexOf(data []byte, s string) int {
-	for i := range data {
-		if string(data[i:min(len(data), i+len(s))]) == s {
-			return i
-		}
-	}
-	return -1
+	return bytes.Replace(data, []byte(`"turnId":7,`), []byte(`"turnId":7000000,`), 1)
 }
 
 // BenchmarkDeltaApply adds the reader's Apply.
@@ -185,4 +175,24 @@ func BenchmarkDeltaApply(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkSnapshot is what a subscriber's baseline costs: after a record, and
+// again before the next one, with nothing and with 100,000 turns behind.
+func BenchmarkSnapshot(b *testing.B) {
+	for _, turns := range []int{20, 100_000} {
+		a, n := openTurn(b, turns)
+		b.Run(fmt.Sprintf("turns=%d/after-a-record", turns), func(b *testing.B) {
+			for b.Loop() {
+				n++
+				a.Step(fold.Record{Seq: uint64(n), StoredAt: epoch, Data: replaceTurn(deltaRecord(n, "word"))})
+				a.Snapshot(20)
+			}
+		})
+		b.Run(fmt.Sprintf("turns=%d/again", turns), func(b *testing.B) {
+			for b.Loop() {
+				a.Snapshot(20)
+			}
+		})
+	}
 }

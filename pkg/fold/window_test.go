@@ -61,3 +61,20 @@ func checkWindow(t tester, window, whole *reducer.Snapshot) {
 		}
 	}
 }
+
+// A snapshot is of the moment it was taken, also when it was taken twice.
+func TestSnapshotsStay(t *testing.T) {
+	w := newWorld(t).add(ev("turn.started", `{"prompt":"a"}`), ev("assistant.delta", `{"delta":"one"}`))
+	first, again, tail := w.live.Snapshot(-1), w.live.Snapshot(-1), w.live.Snapshot(1)
+	before := snapJSON(first)
+	if snapJSON(again) != before || snapJSON(tail) != before {
+		t.Errorf("again %s, the tail %s, want %s", snapJSON(again), snapJSON(tail), before)
+	}
+	w.add(ev("assistant.delta", `{"delta":" two"}`), ev("turn.started", `{"prompt":"b"}`), ev("context.undo", `{"count":1}`), ev("hook.result", `{}`))
+	for i, s := range []*reducer.Snapshot{first, again, tail} {
+		if got := snapJSON(s); got != before {
+			t.Errorf("snapshot %d became %s", i, got)
+		}
+	}
+	w.want("items/0/steps/0/frames/0/text", "one two", "items/#", "3")
+}

@@ -26,9 +26,10 @@ type Fold struct {
 	meta    Meta
 	roster  foldRoster
 	stats   Stats
-	undone  Opt[int]  // from which turn on the present batch took turns back
-	shells  foldNames // task ids of shell commands
-	agents  foldNames // task ids of sub-agents
+	view    *Transcript // what is held, for snapshots; nil when a batch has changed it
+	undone  Opt[int]    // from which turn on the present batch took turns back
+	shells  foldNames   // task ids of shell commands
+	agents  foldNames   // task ids of sub-agents
 
 	scratch []foldMember
 }
@@ -48,7 +49,7 @@ func (f *Fold) ReuseOps() { f.reuse = true }
 // Begin starts the batch of record seq, stored at storedAt (Unix
 // milliseconds).
 func (f *Fold) Begin(seq uint64, storedAt int64) {
-	f.undone = Opt[int]{}
+	f.undone, f.view = Opt[int]{}, nil
 	f.beginBatch(seq, storedAt)
 }
 

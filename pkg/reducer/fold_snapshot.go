@@ -2,9 +2,24 @@ package reducer
 
 // Snapshot returns what the fold holds, as the state that its operations leave
 // at a reader: with a negative tailTurns all of it, else the newest tailTurns
-// turns with what stands between and after them. It costs as much as what is
-// held.
+// turns with what stands between and after them. The first one after a batch
+// costs as much as there are things held, which the bounds keep small; further
+// ones cost nothing. It is called between batches.
 func (f *Fold) Snapshot(tailTurns int) *Snapshot {
+	if f.view == nil {
+		f.view = f.transcript()
+	}
+	return f.snapshotOf(f.view, tailTurns)
+}
+
+func (f *Fold) snapshotOf(t *Transcript, tailTurns int) *Snapshot {
+	s := t.Snapshot(tailTurns)
+	s.hasMoreOlder = s.hasMoreOlder || f.hasMoreOlder()
+	return s
+}
+
+// transcript builds the reader's state from what is held.
+func (f *Fold) transcript() *Transcript {
 	t := NewTranscript(f.agentID)
 	for item := f.first; item != nil; item = item.next {
 		f.restore(t, item)
@@ -26,9 +41,7 @@ func (f *Fold) Snapshot(tailTurns int) *Snapshot {
 		t.todos.push(t.owner, t.ed, f.todo)
 	}
 	t.meta = f.meta
-	s := t.Snapshot(tailTurns)
-	s.hasMoreOlder = s.hasMoreOlder || f.hasMoreOlder()
-	return s
+	return t
 }
 
 // hasMoreOlder reports that items are closed.

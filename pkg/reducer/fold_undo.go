@@ -228,5 +228,5 @@ func (f *Fold) setOf(e *foldEntity) *foldSet {
 // reset tells readers the whole state that is left.
 func (f *Fold) reset() {
 	op := f.push(OpReset)
-	op.AgentID, op.Snapshot = f.agentID, f.Snapshot(-1)
+	op.AgentID, op.Snapshot = f.agentID, f.snapshotOf(f.transcript(), -1)
 }
