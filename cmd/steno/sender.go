@@ -16,6 +16,7 @@ import (
 	"github.com/stenohq/steno/internal/importer/claudecode"
 	"github.com/stenohq/steno/internal/importer/codex"
 	"github.com/stenohq/steno/internal/importer/kimi"
+	"github.com/stenohq/steno/internal/importer/kimilegacy"
 	"github.com/stenohq/steno/internal/importer/mycodeagent"
 	"github.com/stenohq/steno/pkg/agent"
 	"github.com/stenohq/steno/pkg/events"
@@ -27,6 +28,7 @@ func formats() []importer.Format {
 		claudecode.Format{},
 		codex.Format{},
 		kimi.Format{},
+		kimilegacy.Format{},
 		mycodeagent.Format{},
 	}
 }

@@ -72,6 +72,10 @@ type Decoder interface {
 	Held() []Finding
 }
 
+// Timeless is a Decoder of a file that may have no times at all. Once it says
+// so, with the file's first record, events do not wait for one.
+type Timeless interface{ Timeless() bool }
+
 // Draft is an event before it has an identity: the Stream adds ids, n, run and
 // a time.
 type Draft struct {

@@ -22,7 +22,7 @@ func (s *Stream) draft(d Draft) {
 		}
 		return
 	}
-	if s.time == "" && d.Time == "" && len(s.pending) <= maxPreamble {
+	if s.time == "" && d.Time == "" && len(s.pending) <= maxPreamble && !s.timeless() {
 		return
 	}
 	waiting := s.pending
@@ -30,6 +30,11 @@ func (s *Stream) draft(d Draft) {
 	for _, w := range waiting {
 		s.number(w)
 	}
+}
+
+func (s *Stream) timeless() bool {
+	t, ok := s.dec.(Timeless)
+	return ok && t.Timeless()
 }
 
 func (s *Stream) number(d Draft) {

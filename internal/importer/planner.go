@@ -97,7 +97,7 @@ func (p *Planner) Plan(ctx context.Context, paths []string) ([]*Job, []Failure, 
 			case err == nil:
 				jobs = append(jobs, job)
 				p.looked[file] = planned
-			case named || !errors.Is(err, ErrTooShort) && !errors.Is(err, ErrUnrecognised):
+			case named || !errors.Is(err, ErrTooShort) && !errors.Is(err, ErrUnrecognised) && !errors.Is(err, ErrTwin):
 				failures = append(failures, Failure{Path: file, Err: err})
 			}
 			return ctx.Err()
@@ -127,6 +127,10 @@ func (p *Planner) look(path string) bool {
 
 // ErrTooShort is wrapped for a file that has no event yet; it may get one.
 var ErrTooShort = errors.New("no complete record that names a session yet")
+
+// ErrTwin is wrapped by Locate for a file that holds what another one beside it
+// holds too.
+var ErrTwin = errors.New("the same conversation stands in another file")
 
 // job finds out what a file is: its format, session, agent and run.
 func (p *Planner) job(ctx context.Context, path string) (*Job, error) {
