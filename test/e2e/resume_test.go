@@ -57,19 +57,27 @@ func TestResume(t *testing.T) {
 		fact(5, "tool.call.started", `{"toolCallId":"edit-1","name":"Edit","args":{"path":"a\u001b[2J"}}`),
 		fact(6, "subagent.spawned", `{"subagentId":"helper","parentToolCallId":"task-1"}`),
 	}
+	publish("older", "main", started(dir), fact(2, "turn.started", `{"prompt":"x"}`))
 	publish("dies", "main", story...)
 	publish("dies", "helper", fact(1, "turn.started", `{"prompt":"help"}`))
+	publish("no-main", "helper", started(dir), fact(2, "turn.started", `{"prompt":"x"}`))
 	publish("other", "main", started(elsewhere), fact(2, "turn.started", `{"prompt":"x"}`), fact(3, "turn.ended", `{"reason":"completed"}`))
 
 	ask := func(dir string, args ...string) (int, string, string) {
 		t.Helper()
 		return callIn(t, dir, "steno", append([]string{"resume", "--gateway", s.gatewayURL()}, args...)...)
 	}
-	// The newest session of a directory is found once it is in the list.
-	eventually(t, "the sessions are listed", func() bool {
-		code, _, _ := ask(elsewhere)
-		return code == 0
+	// A session is found by its directory once it is in the list.
+	eventually(t, "all sessions are listed", func() bool {
+		code, out, _ := call(t, "", "steno", "sessions", "--gateway", s.gatewayURL(), "--json")
+		return code == 0 && strings.Count(out, "\n") == 4
 	})
+	if code, out, errs := ask(elsewhere); code != 0 || !strings.Contains(out, "Session other, agent main") || !strings.Contains(out, "state        ended") {
+		t.Errorf("where nothing is left to do: exit code %d\n%s\n%s", code, out, errs)
+	}
+	if code, out, errs := ask(dir, "--agent", "helper"); code != 0 || !strings.Contains(out, "Session no-main, agent helper") {
+		t.Errorf("the newest of a helper: exit code %d\n%s\n%s", code, out, errs)
+	}
 	for _, crash := range []struct {
 		name string
 		do   func()
@@ -79,7 +87,7 @@ func TestResume(t *testing.T) {
 		var out, errs string
 		eventually(t, "an answer after a crash of "+crash.name, func() bool {
 			code, out, errs = ask(dir)
-			return code != 1
+			return code == 3
 		})
 		lines := strings.Split(out, "\n")
 		if code != 3 || !strings.HasPrefix(lines[0], "Uncertain") || !strings.Contains(lines[1], "Edit  edit-1") || !strings.Contains(errs, "1 action is undecided") {
