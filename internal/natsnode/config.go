@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/stenohq/steno/internal/natsnode/topology"
 )
 
 // Durability says what an acknowledged message survives.
@@ -57,14 +59,13 @@ func (c Config) readyTimeout() time.Duration {
 	return c.ReadyTimeout
 }
 
-// mapping is the account's subject mapping, which puts the slot into a
-// published subject: the session's token, hashed, modulo the slots.
+// mapping is the account's subject mapping.
 func (c Config) mapping() (src, dst string) {
 	slots := c.Slots
 	if slots == 0 {
 		slots = DefaultSlots
 	}
-	return "steno.events.*.*", fmt.Sprintf("steno.ev.{{partition(%d,1)}}.{{wildcard(1)}}.{{wildcard(2)}}", slots)
+	return topology.Mapping(slots)
 }
 
 func (c Config) options() (*server.Options, error) {

@@ -117,7 +117,8 @@ func URL(ln net.Listener) string {
 func permanent(err error) bool {
 	_, differs := errors.AsType[*topology.MismatchError](err)
 	_, old := errors.AsType[*topology.VersionError](err)
-	return differs || old
+	_, unmapped := errors.AsType[*topology.MappingError](err)
+	return differs || old || unmapped
 }
 
 // Prepare connects and opens the backend; close ends the connection.
@@ -128,6 +129,9 @@ func Prepare(ctx context.Context, server *Server, program string, log *slog.Logg
 	}
 	for {
 		b, err = Open(ctx, nc, topology.Embedded(), log)
+		if err == nil {
+			err = topology.CheckMapping(ctx, nc, b.Topology.Slots)
+		}
 		if err == nil {
 			return b, nc.Close, nil
 		}
