@@ -221,6 +221,27 @@ func (c *counter) tokens(l line) {
 	c.Out += info.Last.Out
 }
 
+// total is the cumulative usage, which the importer does not read: it checks
+// the sum of the steps.
+type total struct {
+	In  float64 `json:"input_tokens"`
+	Out float64 `json:"output_tokens"`
+}
+
+// lastTotal is the largest one: the file ends with it.
+func lastTotal(data []byte) total {
+	var most total
+	for raw := range bytes.Lines(data) {
+		var l line
+		var t total
+		_ = json.Unmarshal(raw, &l)
+		if l.Payload.Info != nil && json.Unmarshal(l.Payload.Info.Total, &t) == nil && t.In > most.In {
+			most = t
+		}
+	}
+	return most
+}
+
 // countTree counts in the transcript that the events fold into.
 func countTree(t *testing.T, list []*events.Event) count {
 	t.Helper()
@@ -295,6 +316,9 @@ func TestCounts(t *testing.T) {
 				t.Fatalf("the count itself is off: %+v", want)
 			}
 			list, _ := decodeAll(suite().Locate(t, path), data)
+			if total := lastTotal(data); total.In != want.In+want.Cached || total.Out != want.Out {
+				t.Errorf("the file's own total is %+v, the sum of the calls %v in, %v out", total, want.In+want.Cached, want.Out)
+			}
 			if got := countTree(t, list); got != want {
 				t.Errorf("the tree has\n%+v\nthe file has\n%+v", got, want)
 			}

@@ -161,6 +161,14 @@ func TestTurns(t *testing.T) {
 			[]string{turn0, `error {"message":"no","code":"http"}`, `turn.ended {"turnId":0,"reason":"failed","error":{"message":"no","code":"http"},"durationMs":7}`},
 		},
 		{
+			"without a task an error is the end of the turn",
+			[]string{hi, hiEvent, yes, yesEvent, `"type":"event_msg","payload":{"type":"error","error":{"kind":"limit","message":"no"}}`, strings.Replace(hi, `"hi"`, `"again"`, 1)},
+			[]string{
+				turn0, step1, says, `error {"message":"no","code":"limit"}`, `turn.ended {"turnId":0,"reason":"failed","error":{"message":"no","code":"limit"}}`,
+				`turn.started {"prompt":"again","origin":{"kind":"user"},"turnId":1}`,
+			},
+		},
+		{
 			"an error that the end tells",
 			[]string{started, hi, `"type":"event_msg","payload":{"type":"task_complete","turn_id":"T1","error":{"message":"no","codex_error_info":"limit"}}`},
 			[]string{turn0, `turn.ended {"turnId":0,"reason":"failed","error":{"message":"no","code":"limit"}}`},

@@ -43,11 +43,15 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
+// seeds are records by themselves and in small groups: from long files the
+// fuzzer crawls.
 func seeds() []string {
-	return []string{
-		string(file(meta, started, hi, hiEvent, yesEvent, yes, call, execEnd("c1", `"exit_code":0`), output, tokens1, complete)),
-		string(file(meta, hiEvent, execEnd("c2", `"exit_code":0`), yesEvent, hi, aborted, output)),
+	var all []string
+	records := []string{meta, started, hi, hiEvent, yesEvent, yes, call, execEnd("c1", `"exit_code":0`), output, tokens1, noTokens, complete, aborted}
+	for _, record := range records {
+		all = append(all, string(file(record)), string(file(hi, record)))
 	}
+	return append(all, string(file(hiEvent, execEnd("c2", `"exit_code":0`), yesEvent, complete)))
 }
 
 func decodeAll(src importer.Source, data []byte) ([]*events.Event, *importer.Report) {

@@ -27,6 +27,9 @@ func (d *decoder) trouble(r *record) {
 	}
 	var p importer.Fields
 	d.emit(r, r.sub, p.Str("message", message).Opt("code", code))
+	if t := &d.turns; r.sub == "error" && t.open && !t.tasked {
+		d.endTurn(r, ending{reason: "failed", failure: t.failure}) // no record of a task will
+	}
 }
 
 // failureOf is an error as turn.ended has it.
