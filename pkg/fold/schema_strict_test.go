@@ -24,15 +24,19 @@ type contract struct {
 func contracts() []contract {
 	return []contract{
 		{"turn", `{"kind":"turn","turnId":"t1","ordinal":1,"state":"queued","origin":{"kind":"user"},"steps":[]}`, map[string]string{
-			"kind": "turn", "state": "queued running completed failed cancelled"}},
+			"kind": "turn", "state": "queued running completed failed cancelled",
+		}},
 		{"turnHeader", `{"kind":"turn","turnId":"t1","ordinal":1,"state":"queued","origin":{"kind":"user"}}`, map[string]string{
-			"kind": "turn", "state": "queued running completed failed cancelled"}},
+			"kind": "turn", "state": "queued running completed failed cancelled",
+		}},
 		{"origin", `{"kind":"user"}`, map[string]string{"kind": "user cron hook compaction side other"}},
 		{"origin", `{"kind":"task","taskId":"k"}`, nil},
 		{"step", `{"kind":"step","stepId":"t1.1","turnId":"t1","ordinal":1,"state":"running","frames":[]}`, map[string]string{
-			"kind": "step", "state": "running completed interrupted failed"}},
+			"kind": "step", "state": "running completed interrupted failed",
+		}},
 		{"stepHeader", `{"kind":"step","stepId":"t1.1","turnId":"t1","ordinal":1,"state":"running"}`, map[string]string{
-			"kind": "step", "state": "running completed interrupted failed"}},
+			"kind": "step", "state": "running completed interrupted failed",
+		}},
 		{"stepUsage", `{"inputOther":0,"output":0,"inputCacheRead":0,"inputCacheCreation":0}`, nil},
 		{"frame", `{"kind":"text","frameId":"f","role":"user","text":""}`, map[string]string{"kind": "text", "role": "assistant user"}},
 		{"frame", `{"kind":"thinking","frameId":"f","text":""}`, nil},
@@ -42,13 +46,16 @@ func contracts() []contract {
 		{"marker", `{"kind":"marker","markerId":"m1","marker":"anything"}`, map[string]string{"kind": "marker"}},
 		{"taskRef", `{"kind":"taskref","refId":"ref-k","taskId":"k"}`, map[string]string{"kind": "taskref"}},
 		{"task", `{"taskId":"k","kind":"shell","state":"lost","detached":false,"outputTail":""}`, map[string]string{
-			"kind": "shell subagent tool other", "state": "running completed failed timed_out killed lost"}},
+			"kind": "shell subagent tool other", "state": "running completed failed timed_out killed lost",
+		}},
 		{"interaction", `{"interactionId":"i","interactionKind":"approval","state":"pending"}`, map[string]string{
-			"interactionKind": "approval question", "state": "pending approved rejected cancelled answered dismissed"}},
+			"interactionKind": "approval question", "state": "pending approved rejected cancelled answered dismissed",
+		}},
 		{"attachment", `{"attachmentId":"a","mediaType":"a/b"}`, nil},
 		{"todo", `{"todoId":"todo","items":[]}`, nil},
 		{"prompt", `{"promptId":"p","status":"queued","createdAt":"2026-01-01T00:00:00.000Z"}`, map[string]string{
-			"status": "running queued blocked completed failed aborted"}},
+			"status": "running queued blocked completed failed aborted",
+		}},
 		{"goal", `{"objective":"","status":"active"}`, map[string]string{"status": "active paused blocked complete"}},
 		{"phase", `{"kind":"running","turnId":1,"step":1,"stepId":"","since":1}`, nil},
 		{"phase", `{"kind":"streaming","turnId":1,"step":1,"stepId":"","since":1,"stream":"thinking"}`, map[string]string{"stream": "assistant thinking tool_call"}},

@@ -36,12 +36,15 @@ func (f *Fold) putStep(s *foldStep, h Step) {
 }
 
 // putFrame replaces a frame with its whole text.
-func (f *Fold) putFrame(fr *foldFrame, h Frame) {
+func (f *Fold) putFrame(fr *foldFrame, h Frame) { f.putSized(fr, h, f.jsonSize(&h)) }
+
+// putSized is putFrame for a frame whose size is known.
+func (f *Fold) putSized(fr *foldFrame, h Frame, size int) {
 	f.busyTool(fr, fr.head.Kind == FrameTool && fr.head.State == ToolRunning && fr.size > 0,
 		h.Kind == FrameTool && h.State == ToolRunning)
 	fr.head = &h
 	fr.growing = false
-	f.resize(&fr.size, f.jsonSize(&h))
+	f.resize(&fr.size, size)
 	op := f.push(OpFrameUpsert)
 	op.TurnID, op.StepID, op.Frame = fr.step.turn.head.TurnID, fr.step.head.StepID, &h
 }

@@ -119,13 +119,15 @@ func (f *Fold) flush() {
 // flushFrame re-sends one frame whole and closes it; the caller takes it out
 // of f.open.
 func (f *Fold) flushFrame(fr *foldFrame) {
+	size := fr.size // known since the frame opened: measuring reads all of the text
 	if rest := fr.text.rest(); rest != "" {
 		fr.text.add(rest)
 		fr.growing = true
+		size += escapedLen(rest)
 	}
 	fr.step.open = nil
 	f.tallyStep(fr.step)
-	f.putFrame(fr, fr.now())
+	f.putSized(fr, fr.now(), size)
 	fr.text = foldText{}
 }
 
