@@ -44,6 +44,14 @@ func TestCalls(t *testing.T) {
 			},
 		},
 		{
+			"such a call opens no step behind the last one",
+			[]string{started, hi, yes, execEnd("c1", `"exit_code":0`), tokens1, complete},
+			[]string{
+				turn0, step1, says, counted, `tool.call.started {"turnId":0,"step":1,"toolCallId":"c1","name":"exec_command","args":{"command":["ls"],"cwd":"/w"}}`,
+				progress, `tool.result {"toolCallId":"c1"}`, done0,
+			},
+		},
+		{
 			"an output before its call",
 			[]string{started, hi, output, call},
 			[]string{turn0, step1, call1, result1},

@@ -86,8 +86,14 @@ func arguments(raw []byte) []byte {
 	return raw
 }
 
-// begin tells of a call. An id that the file uses again gets a name of its own.
+// begin tells of a call in the running step.
 func (d *decoder) begin(r *record, id, name string, args []byte) *call {
+	return d.beginIn(r, d.needStep(r), id, name, args)
+}
+
+// beginIn tells of a call. An id that the file uses again gets a name of its
+// own.
+func (d *decoder) beginIn(r *record, s *step, id, name string, args []byte) *call {
 	id = strings.Clone(id)
 	c := &call{name: id, uses: 1}
 	if before := d.calls.byID[id]; before != nil {
@@ -100,7 +106,6 @@ func (d *decoder) begin(r *record, id, name string, args []byte) *call {
 	if args == nil || scan.KindOf(args) == scan.Null {
 		args = []byte("{}")
 	}
-	s := d.needStep(r)
 	d.turns.asking[c.name] = true
 	d.emit(r, "tool.call.started", s.fields().Str("toolCallId", c.name).
 		Str("name", importer.First(name, "unknown")).Raw("args", importer.WithoutBytes(args)))

@@ -189,7 +189,11 @@ func (d *decoder) settleEnds(r *record) {
 		at := r.from(h.origin)
 		c := d.calls.byID[h.end.id]
 		if c == nil {
-			c = d.begin(at, h.end.id, h.end.name, h.end.args)
+			s := d.turns.step // it happened in the turn's last step or before
+			if s == nil || !d.turns.open {
+				s = d.needStep(at)
+			}
+			c = d.beginIn(at, s, h.end.id, h.end.name, h.end.args)
 		}
 		d.joined(at, c, h.end)
 		if !h.end.begins && !c.answered {
