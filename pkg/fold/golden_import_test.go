@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stenohq/steno/internal/importer"
+	"github.com/stenohq/steno/internal/importer/claudecode"
 	"github.com/stenohq/steno/internal/importer/codex"
 	"github.com/stenohq/steno/pkg/events"
 )
@@ -19,6 +20,8 @@ func TestGoldenImports(t *testing.T) {
 		session string // file of the corpus, in the directory of the format
 		golden  string
 	}{
+		{claudecode.Format{}, "fx-agent-sessions-small", "claude-code"},
+		{claudecode.Format{}, "api-retries-session", "claude-code-retries"},
 		{codex.Format{}, "short-session", "codex"},
 		{codex.Format{}, "fx-agent-sessions-small", "codex-all-kinds"},
 	} {
