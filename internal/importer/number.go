@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stenohq/steno/pkg/events"
 	"github.com/stenohq/steno/pkg/events/scan"
@@ -41,16 +44,16 @@ func (s *Stream) number(d Draft) {
 	log := s.log(d.Agent)
 	log.n++
 	e := &events.Event{
-		Type:          d.Type,
+		Type:          plainName(d.Type),
 		Payload:       d.Payload,
 		Session:       s.published(),
 		Agent:         d.Agent,
 		ID:            s.format.Name() + ":" + d.Origin.ID + ":" + strconv.Itoa(d.Origin.made),
 		Timestamp:     s.timeOf(d),
 		RunID:         log.run,
-		SourceRun:     d.SourceRun,
+		SourceRun:     plainName(d.SourceRun),
 		N:             log.n,
-		ReferenceID:   d.Reference,
+		ReferenceID:   plainName(d.Reference),
 		Labels:        d.Labels,
 		Step:          d.Step,
 		HasStep:       d.HasStep,
@@ -64,6 +67,17 @@ func (s *Stream) number(d Draft) {
 	s.fit(e, d.Origin.Line)
 	s.report.Events++
 	s.events = append(s.events, e)
+}
+
+// plainName makes a text of the file fit for a name: control characters and
+// parts of characters become question marks.
+func plainName(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c == utf8.RuneError || unicode.IsControl(c) {
+			return '?'
+		}
+		return c
+	}, s)
 }
 
 func (s *Stream) timeOf(d Draft) string {

@@ -68,6 +68,20 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// A type from the file that holds what no name may hold still makes an event.
+func TestNamesArePlain(t *testing.T) {
+	list, _ := feed(`{"type":"a\nb\u0085\ud800","id":"1","s":"S","t":"2026-01-01T00:00:00Z"}`, `{"type":"é","id":"2"}`)
+	if len(list) != 2 || list[1].Type != "foreign.echo.é" || !strings.HasPrefix(list[0].Type, "foreign.echo.a?b??") {
+		t.Fatalf("got %q, %q", list[0].Type, list[1].Type)
+	}
+	for _, e := range list {
+		var back events.Event
+		if err := events.Decode(events.AppendEvent(nil, e), &back); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestWaitsForSessionAndTime(t *testing.T) {
 	list, report := feed(`{"type":"a","id":"1"}`, `{"type":"a","id":"2","s":"S"}`)
 	if len(list) != 0 || len(report.Held) != 1 || report.Clean() {
