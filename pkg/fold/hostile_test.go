@@ -1,12 +1,15 @@
 package fold_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/stenohq/steno/pkg/events"
 	"github.com/stenohq/steno/pkg/fold"
 	"github.com/stenohq/steno/pkg/reducer"
+	"github.com/stenohq/steno/pkg/resume"
 )
 
 // An emoji over two or three deltas, and halves that stay alone.
@@ -159,5 +162,46 @@ func TestImmutable(t *testing.T) {
 		if got := opsJSON(ops[i]) + snapJSON(snaps[i]); got != said[i] {
 			t.Fatalf("what record %d gave has changed from\n%s\nto\n%s", i+1, said[i], got)
 		}
+	}
+}
+
+// Ids and labels come from payloads and have any length: what is remembered
+// of them is bounded in bytes.
+func TestLongIDs(t *testing.T) {
+	a := fold.New("s-1", "main")
+	n := uint64(0)
+	add := func(typ, payload string) {
+		n++
+		a.Step(record(n, ev(typ, payload)))
+	}
+	long := strings.Repeat("x", 100_000)
+	for i := range 150 {
+		agent := fmt.Sprintf("s%d", i)
+		add("subagent.spawned", `{"subagentId":"`+agent+`","description":"`+long+`","parentToolCallId":"`+long+`","taskId":"`+agent+long+`"}`)
+		add("subagent.completed", `{"subagentId":"`+agent+`"}`)
+		add("subagent.spawned", `{"subagentId":"`+agent+long+`","parentToolCallId":"`+long+`"}`)
+		add("subagent.completed", `{"subagentId":"`+agent+long+`"}`)
+		add("shell.started", `{"commandId":"`+agent+long+`","taskId":"`+agent+`"}`)
+		add("shell.completed", `{"commandId":"`+agent+long+`"}`)
+	}
+	s := a.Encode()
+	if limit := 6 << 20; len(s.Head) > limit || len(s.Resume) > limit || len(s.Memory) > limit {
+		t.Errorf("head %d, resume %d, memory %d bytes", len(s.Head), len(s.Resume), len(s.Memory))
+	}
+	if _, err := fold.Decode("s-1", "main", s); err != nil {
+		t.Error(err)
+	}
+	// What cannot be the id of an agent has no row in the roster.
+	children := a.Children()
+	if len(children) != 150 {
+		t.Errorf("%d children, want 150", len(children))
+	}
+	for _, c := range children {
+		if _, err := events.ParseAgentID(c.AgentID); err != nil || len(c.Label.V) > 1000 || len(c.ParentToolCallID) > 1000 {
+			t.Fatalf("child %.50s, label of %d bytes, call of %d", c.AgentID, len(c.Label.V), len(c.ParentToolCallID))
+		}
+	}
+	if got := len(a.Resume(resume.ReadOptions{}).Children); got != 150 {
+		t.Errorf("%d children to resume, want 150", got)
 	}
 }

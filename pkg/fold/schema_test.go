@@ -20,7 +20,7 @@ import (
 
 func TestSchemaOfGoldens(t *testing.T) {
 	operation, snapshot := schematest.Load(t, "operation"), schematest.Load(t, "snapshot")
-	goldens, err := filepath.Glob("testdata/logs/*.golden")
+	goldens, err := filepath.Glob("testdata/*/*.golden")
 	if err != nil || len(goldens) == 0 {
 		t.Fatalf("no goldens: %v", err)
 	}

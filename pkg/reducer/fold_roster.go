@@ -6,8 +6,12 @@ import (
 	"github.com/stenohq/steno/pkg/events"
 )
 
-// maxChildren bounds the agents that are remembered as spawned by this one.
-const maxChildren = 1000
+// The bounds of the agents that are remembered as spawned by this one.
+const (
+	maxChildren  = 1000
+	maxLabel     = 1000 // bytes; a description may be a whole prompt
+	maxCallBytes = 1000 // of the call that spawned one
+)
 
 // foldRoster is what the agent's own log says about the roster.
 type foldRoster struct {
@@ -56,6 +60,12 @@ func defaultType(agentID string) string {
 
 // addChild remembers an agent that this one spawned.
 func (f *Fold) addChild(d AgentDescriptor) {
+	if label, rest := cutText(d.Label.V, maxLabel); rest != "" {
+		d.Label = Some(strings.Clone(label))
+	}
+	if len(d.ParentToolCallID) > maxCallBytes {
+		d.ParentToolCallID = ""
+	}
 	for i, c := range f.roster.children {
 		if c.AgentID == d.AgentID {
 			d.CreatedAt = c.CreatedAt

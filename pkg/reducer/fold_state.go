@@ -77,6 +77,7 @@ func (c *foldCoder) names(n *foldNames) {
 	if c.decode {
 		n.to = map[string]string{}
 	}
+	n.bytes = 0
 	codeList(c, &n.order, func(name *string) {
 		c.text(name)
 		to := n.to[*name]
@@ -84,6 +85,7 @@ func (c *foldCoder) names(n *foldNames) {
 		if c.decode {
 			n.to[*name] = to
 		}
+		n.bytes += len(*name) + len(to)
 	})
 }
 

@@ -1,5 +1,7 @@
 package reducer
 
+import "github.com/stenohq/steno/pkg/events"
+
 // subagentSpawned folds subagent.spawned.
 func (f *Fold) subagentSpawned(p *foldPayload) {
 	agent, call, key := p.key("subagentId"), p.word("parentToolCallId"), p.word("taskId")
@@ -17,9 +19,13 @@ func (f *Fold) subagentSpawned(p *foldPayload) {
 	if !label.Set {
 		label = name
 	}
-	f.addChild(AgentDescriptor{
-		AgentID: agent, Type: "sub", ParentAgentID: f.agentID, ParentToolCallID: call, Label: label, CreatedAt: f.now(),
-	})
+	if _, err := events.ParseAgentID(agent); err != nil {
+		p.bad("subagentId", "cannot be the id of an agent: it has no transcript")
+	} else {
+		f.addChild(AgentDescriptor{
+			AgentID: agent, Type: "sub", ParentAgentID: f.agentID, ParentToolCallID: call, Label: label, CreatedAt: f.now(),
+		})
+	}
 	turn := f.refAgent(call, agent, swarm, background, key)
 	e := f.task(key)
 	h := e.nowTask()

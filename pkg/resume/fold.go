@@ -22,6 +22,7 @@ const (
 	maxUnsettled    = 1000      // calls neither completed nor failed
 	maxSettled      = 1000      // calls that are
 	maxChildren     = 1000
+	maxCallID       = 4096      // bytes of the call that spawned a child
 	maxRuntime      = 256 << 10 // bytes of runtime state
 )
 
@@ -269,12 +270,21 @@ func (m *message) size() int {
 	return n
 }
 
+// child follows an agent that was spawned. What cannot be the id of an agent
+// has no log to go on with.
 func (f *Fold) child(one *facts.Fact) {
+	if _, err := events.ParseAgentID(one.ID); err != nil {
+		return
+	}
+	call := one.CallID
+	if len(call) > maxCallID {
+		call = ""
+	}
 	for i := range f.children {
 		if c := &f.children[i]; c.agent == one.ID {
 			c.state = one.Status
-			if one.CallID != "" {
-				c.call = strings.Clone(one.CallID)
+			if call != "" {
+				c.call = strings.Clone(call)
 			}
 			return
 		}
@@ -282,7 +292,7 @@ func (f *Fold) child(one *facts.Fact) {
 	if len(f.children) >= maxChildren && !f.opt.Whole {
 		f.children = slices.Delete(f.children, 0, 1)
 	}
-	f.children = append(f.children, child{strings.Clone(one.ID), strings.Clone(one.CallID), one.Status})
+	f.children = append(f.children, child{strings.Clone(one.ID), strings.Clone(call), one.Status})
 }
 
 func clone(raw reducer.Raw) reducer.Raw { return reducer.Raw(strings.Clone(string(raw))) }
