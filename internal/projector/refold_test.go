@@ -251,6 +251,10 @@ func TestStreamMadeAnew(t *testing.T) {
 func TestRefoldOfAnInconsistentState(t *testing.T) {
 	for name, change := range map[string]func(w *world, earlier statestore.Entry, key string){
 		"missing": func(w *world, _ statestore.Entry, key string) { w.put(key, nil) },
+		"and all but the head missing": func(w *world, _ statestore.Entry, _ string) {
+			w.put(statestore.AgentKey(statestore.PrefixMemory, 0, "s", "main"), nil)
+			w.put(statestore.AgentKey(statestore.PrefixResume, 0, "s", "main"), nil)
+		},
 		"damaged": func(w *world, _ statestore.Entry, key string) { w.put(key, []byte{99, 1, 2}) },
 		"earlier": func(w *world, earlier statestore.Entry, key string) { w.put(key, earlier.Value) },
 	} {
