@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,11 +36,11 @@ func formats() []importer.Format {
 
 // formatNames lists the formats for a flag's description.
 func formatNames() string {
-	names := "auto"
+	names := []string{"auto"}
 	for _, f := range formats() {
-		names += ", " + f.Name()
+		names = append(names, f.Name())
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
 // writer are the flags of commands that publish.
