@@ -149,6 +149,9 @@ func TestRefillsFromTheStream(t *testing.T) {
 		{"file is gone, all is trimmed", func(w *world) { w.fs.Delete(file) }, 10, false, "l1-10"},
 		{"lines are gone", func(w *world) { w.cut(3, 6) }, 0, false, "e1 e2 e3 e4 e5 e6 e7 e8 e9 e10"},
 		{"lines are gone, some trimmed", func(w *world) { w.cut(3, 6) }, 4, false, "e1 e2 l3-4 e5 e6 e7 e8 e9 e10"},
+		{"an altered stream_seq without a witness, too low", func(w *world) { w.alter(5, 3) }, 0, false, "e1 e2 e3 e4 e5 e6 e7 e8 e9 e10"},
+		{"an altered stream_seq without a witness, too high", func(w *world) { w.alter(5, 6) }, 0, false, "e1 e2 e3 e4 e5 e6 e7 e8 e9 e10"},
+		{"an altered stream_seq without a witness, some trimmed", func(w *world) { w.alter(5, 6) }, 5, false, "e1 e2 e3 l4-5 e6 e7 e8 e9 e10"},
 		{"the end is gone", func(w *world) { w.cut(8, 10) }, 0, false, "e1 e2 e3 e4 e5 e6 e7 e8 e9 e10"},
 		{"the end is gone and trimmed", func(w *world) { w.cut(8, 10) }, 10, false, "e1 e2 e3 e4 e5 e6 e7 l8-10"},
 	}
@@ -195,6 +198,15 @@ func TestRefillsFromTheStream(t *testing.T) {
 func (w *world) cut(from, to int) {
 	lines := strings.SplitAfter(string(w.fs.Bytes(file)), "\n")
 	w.fs.SetBytes(file, []byte(strings.Join(append(lines[:from:from], lines[to+1:]...), "")))
+}
+
+// alter gives a line another stream_seq and removes the lines next to it.
+func (w *world) alter(line, streamSeq int) {
+	w.cut(line+1, line+1)
+	lines := strings.SplitAfter(string(w.fs.Bytes(file)), "\n")
+	lines[line] = strings.Replace(lines[line], fmt.Sprintf(`"stream_seq":%d,`, line), fmt.Sprintf(`"stream_seq":%d,`, streamSeq), 1)
+	w.fs.SetBytes(file, []byte(strings.Join(lines, "")))
+	w.cut(line-1, line-1)
 }
 
 // noteTrim says what was trimmed, as the trimmer does.

@@ -31,12 +31,21 @@ var _ wirelog.Source = source{}
 // left of a gap is its end: the last one has the number SeqTo.
 func (s source) Refill(ctx context.Context, g wirelog.Gap) iter.Seq2[wirelog.Message, error] {
 	return func(yield func(wirelog.Message, error) bool) {
+		if g.Before == 0 && (g.After > 0 || g.Seq > 1) {
+			return // nothing tells which ones they were
+		}
 		left, err := s.count(ctx, g)
 		if err != nil {
 			yield(wirelog.Message{}, err)
 			return
 		}
 		missing := g.SeqTo - g.Seq + 1
+		skip := uint64(0)
+		if g.After == 0 && g.Seq > 1 && left > missing {
+			// Nothing tells where the gap begins: what is before it was recorded
+			// elsewhere or from another incarnation of the stream.
+			skip, left = left-missing, missing
+		}
 		if left > missing {
 			yield(wirelog.Message{}, fmt.Errorf("%d messages where lines %d to %d are missing", left, g.Seq, g.SeqTo))
 			return
@@ -49,6 +58,10 @@ func (s source) Refill(ctx context.Context, g wirelog.Gap) iter.Seq2[wirelog.Mes
 				}
 				yield(wirelog.Message{}, err)
 				return
+			}
+			if skip > 0 {
+				skip--
+				continue
 			}
 			m := messageOf(r)
 			m.Seq = seq
@@ -65,9 +78,6 @@ func (s source) Refill(ctx context.Context, g wirelog.Gap) iter.Seq2[wirelog.Mes
 
 // count tells how much of a gap the stream still has.
 func (s source) count(ctx context.Context, g wirelog.Gap) (uint64, error) {
-	if g.Before == 0 && (g.After > 0 || g.Seq > 1) {
-		return 0, nil // nothing tells which ones they were
-	}
 	n := uint64(0)
 	for _, err := range s.records(ctx, g) {
 		switch {

@@ -45,11 +45,30 @@ type refill struct {
 	trimmed uint64 // seqs up to here are gone
 }
 
+// Refill numbers as the recorder does, which cannot see numbers in the stream:
+// the last message inside the bounds is the last of the gap.
 func (r refill) Refill(_ context.Context, g wirelog.Gap) iter.Seq2[wirelog.Message, error] {
 	return func(yield func(wirelog.Message, error) bool) {
+		if g.Before == 0 && (g.After > 0 || g.Seq > 1) {
+			return
+		}
+		var left []wirelog.Message
 		for i, m := range r.msgs {
-			m.Seq = uint64(i) + 1
-			if m.Seq >= g.Seq && m.Seq <= g.SeqTo && m.Seq > r.trimmed && !yield(m, nil) {
+			if uint64(i) >= r.trimmed && m.StreamSeq > g.After && (g.Before == 0 || m.StreamSeq < g.Before) {
+				left = append(left, m)
+			}
+		}
+		missing := int(g.SeqTo - g.Seq + 1)
+		if len(left) > missing {
+			if g.After > 0 || g.Seq == 1 {
+				yield(wirelog.Message{}, fmt.Errorf("%d messages in the gap %+v", len(left), g))
+				return
+			}
+			left = left[len(left)-missing:]
+		}
+		for i, m := range left {
+			m.Seq = g.SeqTo - uint64(len(left)-1-i)
+			if !yield(m, nil) {
 				return
 			}
 		}

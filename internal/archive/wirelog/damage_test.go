@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,6 +177,34 @@ func TestDamage(t *testing.T) {
 			from, _ := lineSpan(b, 3)
 			return append(append(bytes.Clone(b[:from]), "\x00\x01\xff\n\n"...), b[from:]...)
 		}, "bad bad", all, "", 1},
+		// Found by TestRandomDamage: junk hid that the next line does not name
+		// the altered one, whose stream_seq was that of the line before.
+		{"altered stream_seq with junk behind it", func(b []byte) []byte {
+			return behind(replace(b, `3,"stream_seq":30`, `3,"stream_seq":20`), 3, "94e9d75688f0\n")
+		}, "double bad", "e1 e2 l3-3 e4 e5 e6", "lost repaired", 2},
+		{"altered text with junk behind it", func(b []byte) []byte {
+			return behind(flip(b, 3, "text"), 3, "junk\n")
+		}, "bad", "e1 e2 l3-3 e4 e5 e6", "lost repaired", 2},
+		{"altered text with another line behind it", func(b []byte) []byte {
+			from, to := lineSpan(b, 6)
+			return behind(flip(b, 3, "text"), 3, string(b[from:to+1]))
+		}, "chain gap chain double double double", "e1 e2 l3-3 e4 e5 e6", "lost repaired", 2},
+		{"junk between intact lines", func(b []byte) []byte {
+			return behind(behind(b, 4, "junk\n"), 3, "junk\n")
+		}, "bad bad", all, "", 2},
+		{"altered stream_seq, what is behind it gone", func(b []byte) []byte {
+			b = replace(b, `3,"stream_seq":30`, `3,"stream_seq":50`)
+			return without(b, 4)
+		}, "chain gap", "e1 e2 l3-4 e5 e6", "lost repaired", 1},
+		{"a later block before an earlier one", func(b []byte) []byte {
+			from, _ := lineSpan(b, 4)
+			_, to := lineSpan(b, 5)
+			return behind(b, 1, string(b[from:to+1]))
+		}, "chain gap chain double double double double", all, "", 2},
+		{"two lines swapped", func(b []byte) []byte {
+			from, to := lineSpan(b, 4)
+			return behind(without(b, 4), 2, string(b[from:to+1]))
+		}, "chain gap chain double chain", all, "", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -227,6 +256,66 @@ func TestDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Lines 3 and 5 are gone, so nothing vouches for 4 (nor for 2). Such a line must
+// not bound what the stream is asked for, nor be kept against what it has.
+func TestDamageWithoutWitness(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		by       string // in place of line 4's "stream_seq":40
+		trimmed  uint64
+		want     string
+		refilled uint64
+		aside    int
+	}{
+		{"intact", "40", 0, "e1 e2 e3 e4 e5 e6", 4, 0},
+		{"intact, the stream has none", "40", 99, "e1 e2 l3-3 e4 l5-5 e6", 0, 0},
+		{"intact, the stream has what follows", "40", 4, "e1 e2 l3-3 e4 e5 e6", 1, 0},
+		{"too low", "25", 0, "e1 e2 e3 e4 e5 e6", 4, 1},
+		{"too high", "55", 0, "e1 e2 e3 e4 e5 e6", 4, 1},
+		{"as high as what follows", "50", 4, "e1 e2 l3-4 e5 e6", 1, 1},
+		{"higher than what follows", "55", 4, "e1 e2 l3-4 e5 e6", 1, 1},
+		{"as high as the next witness", "60", 99, "e1 e2 l3-5 e6", 0, 1},
+		{"as low as the last witness", "20", 99, "e1 e2 l3-5 e6", 0, 1},
+		{"not to be known", "45", 99, "e1 e2 l3-3 e4 l5-5 e6", 0, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			fsys, msgs, anchor := recorded(t, 7)
+			b := fsys.Bytes(mainFile)
+			_, end2 := lineSpan(b, 2)
+			head := b[:end2+1]
+			from4, to4 := lineSpan(b, 4)
+			from6, _ := lineSpan(b, 6)
+			line4 := replace(b[from4:to4+1], `"stream_seq":40`, `"stream_seq":`+tt.by)
+			fsys.SetBytes(mainFile, slices.Concat(head, line4, b[from6:]))
+			_, report := reopen(t, fsys, anchor, refill{msgs: msgs, trimmed: tt.trimmed}, msgs)
+			if got, _ := outline(t, fsys); got != tt.want+" e7" {
+				t.Errorf("%q, want %q", got, tt.want+" e7")
+			}
+			for f, err := range wirelog.NewReaderFS(fsys).Verify(t.Context(), session, main0) {
+				if err != nil || f.Damage() {
+					t.Errorf("%v %v", f, err)
+				}
+			}
+			if report.Refilled != tt.refilled || report.SetAside != tt.aside {
+				t.Errorf("report %+v", report)
+			}
+		})
+	}
+}
+
+// behind puts text behind a line.
+func behind(b []byte, line int, text string) []byte {
+	_, to := lineSpan(b, line)
+	return append(append(bytes.Clone(b[:to+1]), text...), b[to+1:]...)
+}
+
+func replace(b []byte, what, by string) []byte {
+	return bytes.Replace(b, []byte(what), []byte(by), 1)
 }
 
 // h is the hash in a line.

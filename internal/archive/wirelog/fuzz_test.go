@@ -49,6 +49,11 @@ func FuzzOpen(f *testing.F) {
 		if ag.Seq() < 6 {
 			t.Fatalf("ends with seq %d", ag.Seq())
 		}
+		for f, err := range wirelog.NewReaderFS(fsys).Verify(context.Background(), session, main0) {
+			if err != nil || f.Damage() {
+				t.Fatalf("after the repair: %v %v", f, err)
+			}
+		}
 		lines := 0
 		for line, err := range wirelog.NewReaderFS(fsys).Read(context.Background(), session, main0, 0) {
 			if err != nil {

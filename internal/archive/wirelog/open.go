@@ -269,7 +269,7 @@ func (o *opener) repair(ctx context.Context, f File, size int64) error {
 // doubtMetadata drops metadata that no line follows from and that are not what
 // is known of this part.
 func (o *opener) doubtMetadata(f ReadFile, lines []surveyed, want Metadata) error {
-	if !o.mine() || len(lines) == 0 || lines[0].class != metadata || lines[0].drop || len(lines) > 1 && lines[1].linked {
+	if !o.mine() || len(lines) == 0 || lines[0].class != metadata || lines[0].drop || lines[0].vouched {
 		return nil
 	}
 	text := make([]byte, lines[0].n)
@@ -311,15 +311,19 @@ func (o *opener) remade(lines []surveyed) (Metadata, error) {
 		m.FirstSeq, m.Prev = before.seq+1, before.link
 		return m, nil
 	}
-	first := slices.IndexFunc(lines, func(l surveyed) bool { return !l.drop && l.counted() })
+	kept := inOrder(lines)
+	first := slices.IndexFunc(kept, (*surveyed).counted)
 	if m.Part > 1 && first >= 0 {
-		m.FirstSeq = lines[first].Seq // what comes before was recorded elsewhere
+		m.FirstSeq = kept[first].Seq // what comes before was recorded elsewhere
 	}
 	return m, nil
 }
 
 func (o *opener) rewrite(ctx context.Context, f ReadFile, lines []surveyed, meta Metadata) error {
 	w := rewriter{d: o.d, dir: o.dir, req: o.req, meta: meta, anchor: o.anchor(), src: f}
+	if o.before != nil {
+		w.before = *o.before
+	}
 	problem := o.report.Problem
 	err := w.rewrite(ctx, lines)
 	o.report, o.end = w.report, w.end

@@ -50,53 +50,113 @@ func drawDamage(t *rapid.T, b []byte) []byte {
 	return b
 }
 
+// logs are what TestRandomDamage damages the open part of: a first part, and a
+// second one with messages of every kind.
+func logs(tb testing.TB) []damagedLog {
+	intact, msgs, anchor := recorded(tb, 12)
+	first := damagedLog{open: intact.Bytes(mainFile), msgs: msgs, anchor: *anchor}
+
+	second := damagedLog{msgs: slices.Clone(msgs)}
+	second.msgs[6].Data = []byte("{\"event_type\":\"x\",\n\"payload\":{}}")
+	second.msgs[7].Data = []byte("no event")
+	second.msgs[8] = wirelog.Message{StreamSeq: 90, StoredAt: 1700000000008, Lost: true}
+	fsys := crashfs.New(1)
+	ag, _ := reopen(tb, fsys, nil, nil, second.msgs[:4])
+	if err := fsys.Rename(mainFile, mainDir+"wire.0001.jsonl"); err != nil {
+		tb.Fatal(err)
+	}
+	ag, _ = reopen(tb, fsys, new(ag.Mark()), nil, second.msgs)
+	second.open, second.first, second.anchor = fsys.Bytes(mainFile), fsys.Bytes(mainDir+"wire.0001.jsonl"), ag.Mark()
+	if second.anchor.Part != 2 || second.anchor.Seq != 12 {
+		tb.Fatalf("recorded up to %+v", second.anchor)
+	}
+	return []damagedLog{first, second}
+}
+
+type damagedLog struct {
+	first  []byte // the finished part before the open one, if any
+	open   []byte
+	msgs   []wirelog.Message
+	anchor wirelog.Anchor
+}
+
 // After any damage the log is what it was, as far as the stream has it; and
 // where it has nothing, what remains stands in its place and the rest is said
-// to be lost.
+// to be lost. That holds for a log that was repaired before as well.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
-	intact, msgs, anchor := recorded(t, 12)
-	text := intact.Bytes(mainFile)
+	all := logs(t)
 	rapid.Check(t, func(t *rapid.T) {
-		b := bytes.Clone(text)
-		for range rapid.IntRange(1, 4).Draw(t, "damages") {
-			b = drawDamage(t, b)
-		}
-		trimmed := rapid.SampledFrom([]uint64{0, 0, 5, 99}).Draw(t, "trimmed")
-		fsys := crashfs.New(1)
-		fsys.SetBytes(mainFile, b)
-		dir, err := wirelog.OpenDirFS(fsys, wirelog.Options{Delay: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer dir.Close()
-		ag, report, err := dir.Open(t.Context(), wirelog.OpenRequest{
-			Session: session, Agent: main0, Epoch: epoch, Stream: stream, Anchor: anchor,
-			Source: refill{msgs: msgs, trimmed: trimmed},
-		})
-		if err != nil {
-			t.Fatalf("open: %v", err)
-		}
-		if ag.Seq() != anchor.Seq || ag.StreamSeq() != anchor.StreamSeq {
-			t.Fatalf("goes on behind seq %d, stream_seq %d", ag.Seq(), ag.StreamSeq())
-		}
-		whole := bytes.Count(commonPrefix(b, text), []byte("\n")) // metadata included
-		checkAfterDamage(t, fsys, msgs, trimmed, whole)
-		if t.Failed() {
-			t.Logf("report %+v\nfrom\n%s\nto\n%s", report, b, fsys.Bytes(mainFile))
+		log := all[rapid.IntRange(0, len(all)-1).Draw(t, "log")]
+		trimmed := rapid.SampledFrom([]uint64{0, 0, 5, 8, 99}).Draw(t, "trimmed")
+		for range rapid.IntRange(1, 2).Draw(t, "repairs") {
+			log.repair(t, trimmed)
 		}
 	})
 }
 
-func commonPrefix(a, b []byte) []byte {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
+// repair damages the open part, opens the log and checks it.
+func (log *damagedLog) repair(t *rapid.T, trimmed uint64) {
+	b := bytes.Clone(log.open)
+	for range rapid.IntRange(1, 4).Draw(t, "damages") {
+		b = drawDamage(t, b)
 	}
-	return a[:n]
+	fsys := crashfs.New(1)
+	if log.first != nil {
+		fsys.SetBytes(mainDir+"wire.0001.jsonl", log.first)
+	}
+	fsys.SetBytes(mainFile, b)
+	dir, err := wirelog.OpenDirFS(fsys, wirelog.Options{Delay: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	ag, report, err := dir.Open(t.Context(), wirelog.OpenRequest{
+		Session: session, Agent: main0, Epoch: epoch, Stream: stream, Anchor: &log.anchor,
+		Source: refill{msgs: log.msgs, trimmed: trimmed},
+	})
+	if err != nil {
+		t.Fatalf("open: %v\n%s\nfrom\n%s", err, log.open, b)
+	}
+	if ag.Seq() != log.anchor.Seq || ag.StreamSeq() != log.anchor.StreamSeq {
+		t.Fatalf("goes on behind seq %d, stream_seq %d", ag.Seq(), ag.StreamSeq())
+	}
+	log.check(t, fsys, trimmed, untouched(log.open, b))
+	if t.Failed() {
+		t.Logf("report %+v\nof\n%s\nfrom\n%s\nto\n%s", report, log.open, b, fsys.Bytes(mainFile))
+	}
+	log.open, log.anchor = fsys.Bytes(mainFile), ag.Mark()
 }
 
-func checkAfterDamage(t *rapid.T, fsys *crashfs.FS, msgs []wirelog.Message, trimmed uint64, whole int) {
+// untouched are the lines before the damage. When a chain line is damaged the
+// one before it is not among them: a line that a repair put in has no other
+// witness.
+func untouched(intact, damaged []byte) []byte {
+	n := 0
+	for n < min(len(intact), len(damaged)) && intact[n] == damaged[n] {
+		n++
+	}
+	end := bytes.LastIndexByte(intact[:n], '\n') + 1
+	if bytes.HasPrefix(intact[end:], []byte(`{"type":"chain"`)) {
+		end = bytes.LastIndexByte(intact[:end-1], '\n') + 1
+	}
+	return intact[:end]
+}
+
+// holds tells whether lines hold a message of these numbers.
+func holds(lines []byte, seq, seqTo uint64) bool {
+	for ; seq <= seqTo; seq++ {
+		if bytes.Contains(lines, fmt.Appendf(nil, `,"seq":%d,"stream_seq"`, seq)) &&
+			!bytes.Contains(lines, fmt.Appendf(nil, `"lost","seq":%d,`, seq)) {
+			return true
+		}
+	}
+	return false
+}
+
+// check reads and verifies the repaired log, of whose open part the lines in
+// whole stood before the damage.
+func (log *damagedLog) check(t *rapid.T, fsys *crashfs.FS, trimmed uint64, whole []byte) {
 	r := wirelog.NewReaderFS(fsys)
 	next, outline := uint64(1), ""
 	for line, err := range r.Read(t.Context(), session, main0, 0) {
@@ -108,16 +168,20 @@ func checkAfterDamage(t *rapid.T, fsys *crashfs.FS, msgs []wirelog.Message, trim
 		}
 		next = line.SeqTo + 1
 		outline += fmt.Sprintf(" %d-%d", line.Seq, line.SeqTo)
+		m := log.msgs[line.Seq-1]
 		switch {
+		case line.Kind == archive.Lost && m.Lost && line.Seq == line.SeqTo:
 		case line.Kind == archive.Lost && line.SeqTo > trimmed:
 			t.Errorf("lost %d to %d, but only up to %d it was trimmed", line.Seq, line.SeqTo, trimmed)
-		case line.Kind == archive.Lost && line.Seq < uint64(whole):
-			t.Errorf("lost %d, which stood before the damage", line.Seq)
-		case line.Kind != archive.Lost && string(line.Data) != string(msgs[line.Seq-1].Data) && line.Seq > trimmed:
+		case line.Kind == archive.Lost && holds(whole, line.Seq, line.SeqTo):
+			t.Errorf("lost %d to %d, which stood before the damage", line.Seq, line.SeqTo)
+		case line.Kind != archive.Lost && line.StreamSeq != m.StreamSeq && line.Seq > trimmed:
+			t.Errorf("line %d has stream_seq %d", line.Seq, line.StreamSeq)
+		case line.Kind != archive.Lost && string(line.Data) != string(m.Data) && line.Seq > trimmed:
 			t.Errorf("line %d is %s", line.Seq, line.Data)
 		}
 	}
-	if next != uint64(len(msgs))+1 {
+	if next != uint64(len(log.msgs))+1 {
 		t.Errorf("ends with %d:%s", next-1, outline)
 	}
 	for f, err := range r.Verify(t.Context(), session, main0) {

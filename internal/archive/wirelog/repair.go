@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 
 	"github.com/stenohq/steno/pkg/events"
 )
@@ -48,12 +49,13 @@ type rewriter struct {
 	dir    string
 	req    *OpenRequest
 	meta   Metadata // made again when the file's own is gone
+	before ending   // of the part before
 	anchor *Anchor
 	src    ReadFile
 
 	out    *bufio.Writer
 	end    ending
-	stash  *surveyed // a kept line without a witness, not yet written
+	open   []*surveyed // kept lines that nothing vouches for, not yet written
 	began  bool
 	report Repair
 	buf    []byte
@@ -86,32 +88,26 @@ func (w *rewriter) fill(ctx context.Context, tmp File, lines []surveyed) error {
 		return err
 	}
 	w.out = bufio.NewWriterSize(&offsetWriter{f: tmp}, scanBuffer)
-	for i := range lines {
-		l := &lines[i]
+	w.start(w.meta)
+	for _, l := range inOrder(lines) {
+		var err error
 		switch {
-		case l.drop || l.class == chain:
 		case l.class == metadata:
-			if err := w.copyMetadata(l); err != nil {
-				return err
-			}
+			err = w.copyMetadata(l)
+		case !w.takes(l):
+			l.drop = true
+		case !l.vouched:
+			w.open = append(w.open, l)
 		default:
-			if w.stash != nil && w.stash.link == l.prev {
-				w.stash.alone = false // the next one was only out of place
-			}
-			if err := w.gap(ctx, l.Seq, l.StreamSeq, 0); err != nil {
-				return err
-			}
-			if w.stash = nil; l.alone {
-				w.stash = l
-			} else if err := w.copyLine(l); err != nil {
-				return err
+			if err = w.gap(ctx, l.Seq, l.StreamSeq, 0); err == nil {
+				err = w.copyLine(l)
 			}
 		}
+		if err != nil {
+			return err
+		}
 	}
-	if err := w.gapAtEnd(ctx); err != nil {
-		return err
-	}
-	if err := w.unstash(); err != nil {
+	if err := w.finish(ctx); err != nil {
 		return err
 	}
 	return w.out.Flush()
@@ -138,10 +134,24 @@ func (w *rewriter) copyMetadata(l *surveyed) error {
 	if err != nil {
 		return err
 	}
-	w.meta = meta
-	w.began = true
-	w.end.meta, w.end.seq = meta, meta.FirstSeq-1
+	w.start(meta)
+	w.began, w.end.meta = true, meta
 	return w.emit(text, l.link)
+}
+
+// start goes on behind the part before.
+func (w *rewriter) start(meta Metadata) {
+	w.meta = meta
+	w.end.seq, w.end.streamSeq = meta.FirstSeq-1, 0
+	if b := &w.before; b.meta.Stream == meta.Stream && b.meta.StreamCreated == meta.StreamCreated {
+		w.end.streamSeq = b.streamSeq
+	}
+}
+
+// takes tells whether a line may stand behind what was written.
+func (w *rewriter) takes(l *surveyed) bool {
+	at := surveyed{parsed: parsed{seqTo: w.end.seq, Position: events.Position{StreamSeq: w.end.streamSeq}}}
+	return follows(&at, l)
 }
 
 // begin writes the metadata line when the file has lost it.
@@ -173,37 +183,43 @@ func (w *rewriter) copyLine(l *surveyed) error {
 	return w.emit(text, l.link)
 }
 
-// gapAtEnd fills in what was recorded behind the last line.
-func (w *rewriter) gapAtEnd(ctx context.Context) error {
+// finish fills in what was recorded behind the last line, and keeps what lies
+// beyond: Add compares that with the stream.
+func (w *rewriter) finish(ctx context.Context) error {
+	var err error
 	switch {
 	case w.anchor == nil:
-		return nil
-	case !recordedFrom(w.meta, w.anchor.Stream):
-		return w.gap(ctx, w.anchor.Seq+1, 0, 0)
+	case recordedFrom(w.meta, w.anchor.Stream):
+		err = w.gap(ctx, w.anchor.Seq+1, w.anchor.StreamSeq+1, w.anchor.StreamSeq)
+	default:
+		err = w.gap(ctx, w.anchor.Seq+1, 0, 0)
 	}
-	if w.stash != nil && w.stash.seqTo > w.anchor.Seq {
-		return nil
+	if err != nil || len(w.open) == 0 {
+		return err
 	}
-	return w.gap(ctx, w.anchor.Seq+1, w.anchor.StreamSeq+1, w.anchor.StreamSeq)
+	last := w.open[len(w.open)-1]
+	w.open = w.open[:len(w.open)-1]
+	if err := w.gap(ctx, last.Seq, last.StreamSeq, 0); err != nil {
+		return err
+	}
+	return w.copyLine(last)
 }
 
 // gap fills in what is missing before seq, which has stream sequence before.
-// covered is the stream sequence that lost lines stand for, if known. A line
-// next to the gap for which nothing vouches is taken from the stream as well,
-// where that still has it.
+// covered is the stream sequence that lost lines stand for, if known. Only
+// lines that are vouched for bound a gap, since the stream's messages are
+// numbered by its bounds; a line inside it for which nothing vouches is taken
+// from the stream as well, where that still has it.
 func (w *rewriter) gap(ctx context.Context, seq, before, covered uint64) error {
-	if !w.began {
-		w.end.seq = w.meta.FirstSeq - 1
-	}
 	to := seq - 1
-	if w.end.seq >= to || w.stash != nil && w.stash.seqTo >= to && !w.stash.alone {
-		return w.unstash()
+	if w.end.seq >= to {
+		return nil
 	}
 	if recordedFrom(w.meta, w.req.Stream) && w.req.Source != nil {
 		g := Gap{Seq: w.end.seq + 1, SeqTo: to, After: w.end.streamSeq, Before: before}
 		for m, err := range w.req.Source.Refill(ctx, g) {
-			if err == nil && (m.Seq <= w.end.seq || m.Seq > to) {
-				err = fmt.Errorf("got line %d", m.Seq)
+			if err == nil && (m.Seq <= w.end.seq || m.Seq > to || m.StreamSeq <= g.After) {
+				err = fmt.Errorf("got line %d with stream_seq %d", m.Seq, m.StreamSeq)
 			}
 			if err == nil {
 				err = w.refill(m)
@@ -213,35 +229,38 @@ func (w *rewriter) gap(ctx context.Context, seq, before, covered uint64) error {
 			}
 		}
 	}
-	if err := w.unstash(); err != nil {
+	if err := w.keep(to, math.MaxUint64); err != nil {
 		return err
-	}
-	if w.end.seq >= to {
-		return nil
 	}
 	return w.lose(to, max(covered, w.end.streamSeq))
 }
 
-// unstash writes the line that had no witness, since the stream has nothing to
-// put in its place.
-func (w *rewriter) unstash() error {
-	l := w.stash
-	if w.stash = nil; l == nil {
-		return nil
+// keep writes the lines up to and including to that nothing vouches for, since
+// the stream has nothing to put in their place. One whose stream sequence is
+// not below that of what follows was altered.
+func (w *rewriter) keep(to, below uint64) error {
+	for len(w.open) > 0 && w.open[0].seqTo <= to {
+		l := w.open[0]
+		w.open = w.open[1:]
+		if l.drop = l.StreamSeq >= below; l.drop {
+			continue
+		}
+		if err := w.lose(l.Seq-1, w.end.streamSeq); err != nil {
+			return err
+		}
+		if err := w.copyLine(l); err != nil {
+			return err
+		}
 	}
-	return w.copyLine(l)
+	return nil
 }
 
 func (w *rewriter) refill(m Message) error {
-	if l := w.stash; l != nil && m.Seq > l.seqTo {
-		if err := w.unstash(); err != nil {
-			return err
-		}
+	if err := w.keep(m.Seq-1, m.StreamSeq); err != nil {
+		return err
 	}
-	if m.Seq > w.end.seq+1 {
-		if err := w.lose(m.Seq-1, w.end.streamSeq); err != nil {
-			return err
-		}
+	if err := w.lose(m.Seq-1, w.end.streamSeq); err != nil {
+		return err
 	}
 	if err := w.begin(m.StoredAt); err != nil {
 		return err
@@ -249,16 +268,21 @@ func (w *rewriter) refill(m Message) error {
 	text := appendMessage(nil, w.meta.Session, w.meta.Agent, m,
 		events.Position{Seq: m.Seq, StreamSeq: m.StreamSeq, StoredAt: m.StoredAt}, w.end.link)
 	link := events.HashLine(text)
-	if l := w.stash; l != nil && l.Seq == m.Seq {
-		l.drop, w.stash = l.link != link, nil
+	if len(w.open) > 0 && w.open[0].Seq <= m.Seq {
+		w.open[0].drop = w.open[0].link != link
+		w.open = w.open[1:]
 	}
 	w.report.Refilled++
 	w.advance(m.Seq, m.StreamSeq)
 	return w.emit(text, link)
 }
 
-// lose writes the line that stands for all up to and including to.
+// lose writes the line that stands for all that is missing up to and including
+// to.
 func (w *rewriter) lose(to, streamSeq uint64) error {
+	if w.end.seq >= to {
+		return nil
+	}
 	if err := w.begin(0); err != nil {
 		return err
 	}

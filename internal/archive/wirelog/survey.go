@@ -1,20 +1,23 @@
 package wirelog
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"slices"
+
+	"github.com/stenohq/steno/pkg/events"
 )
 
 // surveyed is one physical line of a damaged file.
 type surveyed struct {
 	parsed
-	off    int64
-	n      int // without newline
-	whole  bool
-	sound  bool // decodes in full: asked only where nothing vouches
-	linked bool // follows by hash from the line before it
-	drop   bool // set aside
-	alone  bool // kept, but nothing vouches for it
+	off     int64
+	n       int // without newline
+	whole   bool
+	sound   bool // decodes in full: asked only where nothing vouches
+	vouched bool // as it was written: another line or the anchor names its hash
+	drop    bool // set aside
 }
 
 // counted tells whether the line stands for stored messages.
@@ -44,98 +47,153 @@ func survey(r io.Reader, anchor *Anchor, sameStream bool) ([]surveyed, error) {
 			s.sound = plausible(l.text, &s.parsed)
 			s.reason, s.raw = nil, nil
 		}
-		if s.class == metadata && !s.sound {
-			s.class = bad
-		}
-		if len(lines) > 0 && s.class != bad {
-			before := &lines[len(lines)-1]
-			s.linked = before.class != bad && s.prev == before.link
+		if s.class == metadata {
+			s.number(l.text)
 		}
 		lines = append(lines, s)
 	}
-	judge(lines, anchor)
-	if !sameStream {
-		anchor = nil
-	}
-	order(lines, anchor)
+	newJudge(lines, anchor, sameStream).judge(lines)
 	return lines, nil
 }
 
-// judge drops the lines that were altered. A line is vouched for when the next
-// one names its hash, or the anchor does. Of two neighbours that do not fit,
-// the one without a witness is the altered one.
-func judge(lines []surveyed, anchor *Anchor) {
-	vouched := func(i int) bool {
-		if i < 0 || i >= len(lines) || lines[i].class == bad {
-			return false
-		}
-		if i+1 < len(lines) && lines[i+1].linked {
-			return true
-		}
-		l := &lines[i]
-		return anchor != nil && anchor.H != Hash{} && l.counted() && l.seqTo == anchor.Seq && l.link == anchor.H
+// number lets the line behind the metadata follow from it.
+func (l *surveyed) number(text []byte) {
+	m, err := parseMetadata(text)
+	if err != nil {
+		l.class = bad
+		return
 	}
-	readable := func(i int) bool { return i >= 0 && i < len(lines) && lines[i].class != bad }
+	l.Position, l.seqTo = events.Position{}, m.FirstSeq-1
+}
+
+// judge tells the lines that were altered from those that stand as they were
+// written. Where a line stands in the file does not matter to it: junk, doubled
+// and displaced lines between two lines do not hide that one names, or does not
+// name, the hash of the other.
+type judge struct {
+	named  map[Hash]struct{} // by the line that followed
+	joined map[Hash]struct{} // what the line behind a chain line names
+	sure   []*surveyed       // lines that are vouched for, by number
+	anchor *Anchor
+	stream bool // the anchor's stream sequences are those of the file
+}
+
+func newJudge(lines []surveyed, anchor *Anchor, sameStream bool) *judge {
+	j := &judge{
+		named: make(map[Hash]struct{}, len(lines)), joined: map[Hash]struct{}{},
+		anchor: anchor, stream: anchor != nil && sameStream,
+	}
 	for i := range lines {
 		l := &lines[i]
+		if l.class != bad && l.class != metadata {
+			j.named[l.prev] = struct{}{}
+		}
+		if l.class == chain {
+			j.joined[l.link] = struct{}{}
+		}
+	}
+	return j
+}
+
+func (j *judge) judge(lines []surveyed) {
+	var open []*surveyed
+	for i := range lines {
+		l := &lines[i]
+		_, named := j.named[l.link]
 		switch {
 		case l.class == bad, l.class == metadata && i > 0:
 			l.drop = true
-		case vouched(i):
-		case !l.sound:
-			l.drop = true
-		case readable(i+1) && vouched(i+1) && adjacent(l, &lines[i+1]):
-			l.drop = true
-		case l.class != metadata && !l.linked && readable(i-1) && adjacent(&lines[i-1], l):
-			l.drop = true
-		case l.linked && l.counted() && lines[i-1].counted() && l.Seq != lines[i-1].seqTo+1:
-			l.drop = true // its number was altered, the rest of it proves where it stood
-		case anchor != nil && anchor.H != Hash{} && l.counted() && l.seqTo == anchor.Seq:
-			l.drop = true
+		case l.class == chain:
+			l.drop = !named
+		case named || j.anchored(l) && l.link == j.anchor.H:
+			l.vouched = true
+			j.sure = append(j.sure, l)
 		default:
-			l.alone = l.counted() && l.class != lost
+			open = append(open, l)
+		}
+	}
+	slices.SortStableFunc(j.sure, byNumber)
+	j.sure = slices.DeleteFunc(j.sure, dropsDoubles())
+	slices.SortStableFunc(open, byNumber)
+	var last *surveyed // of those that nothing vouches for and nothing speaks against
+	for _, l := range open {
+		if l.class == metadata {
+			l.drop = j.metadataAltered(lines, l)
+			continue
+		}
+		if l.drop = j.altered(l, last); !l.drop {
+			last = l
 		}
 	}
 }
 
-// adjacent tells whether b must name the hash of a: by their numbers no line
-// is missing between them.
-func adjacent(a, b *surveyed) bool {
-	return a.class == metadata || a.class == chain || b.class == chain || a.seqTo+1 == b.Seq
+// anchored tells whether the anchor knows the hash of the line's number.
+func (j *judge) anchored(l *surveyed) bool {
+	return j.anchor != nil && j.anchor.H != Hash{} && l.counted() && l.seqTo == j.anchor.Seq
 }
 
-// order drops what is out of order among the lines that were not altered:
-// chained lines come first, a lone one is kept where its numbers fit between
-// them and on its side of the anchor.
-func order(lines []surveyed, anchor *Anchor) {
-	chained := func(i int) bool {
-		return lines[i].linked || i+1 < len(lines) && lines[i+1].linked && !lines[i+1].drop
-	}
-	// The numbers of the next chained line, for each line.
-	type numbers struct{ seq, streamSeq uint64 }
-	next := make([]numbers, len(lines)+1)
-	next[len(lines)] = numbers{^uint64(0), ^uint64(0)}
-	for i := len(lines) - 1; i >= 0; i-- {
-		next[i] = next[i+1]
-		if l := &lines[i]; !l.drop && l.counted() && chained(i) && !l.alone {
-			next[i] = numbers{l.Seq, l.StreamSeq}
+// dropsDoubles drops what does not follow the line kept before it.
+func dropsDoubles() func(*surveyed) bool {
+	var last *surveyed
+	return func(l *surveyed) bool {
+		if l.drop = last != nil && !follows(last, l); !l.drop {
+			last = l
 		}
+		return l.drop
 	}
-	var seq, streamSeq uint64
+}
+
+// metadataAltered judges metadata whose hash no line names.
+func (j *judge) metadataAltered(lines []surveyed, l *surveyed) bool {
+	return len(lines) > 1 && lines[1].vouched || len(j.sure) > 0 && j.sure[0].Seq <= l.seqTo+1
+}
+
+// altered judges a line that nothing vouches for. It stays only where its
+// numbers fit between its neighbours, and when neither is the very next line:
+// those would name its hash, or it theirs. last is the line before it of its
+// own sort.
+func (j *judge) altered(l, last *surveyed) bool {
+	if !l.sound || j.anchored(l) {
+		return true
+	}
+	if j.stream && (l.seqTo <= j.anchor.Seq) != (l.StreamSeq <= j.anchor.StreamSeq) {
+		return true
+	}
+	i, found := slices.BinarySearchFunc(j.sure, l, byNumber)
+	if found {
+		return true
+	}
+	if i < len(j.sure) && (!follows(l, j.sure[i]) || j.sure[i].Seq == l.seqTo+1) {
+		return true
+	}
+	before := last
+	if i > 0 && (last == nil || last.Seq < j.sure[i-1].Seq) {
+		before = j.sure[i-1]
+	}
+	if before == nil {
+		return false
+	}
+	_, joined := j.joined[l.prev]
+	next := l.Seq == before.seqTo+1
+	return !follows(before, l) || !joined && next != (l.prev == before.link)
+}
+
+func byNumber(a, b *surveyed) int { return cmp.Compare(a.Seq, b.Seq) }
+
+// follows tells whether b may stand somewhere behind a by its numbers: the
+// same that check and Verify ask.
+func follows(a, b *surveyed) bool {
+	return b.Seq > a.seqTo && (b.StreamSeq > a.StreamSeq || b.class == lost && b.StreamSeq == a.StreamSeq)
+}
+
+// inOrder returns the lines that are kept: metadata, then by number.
+func inOrder(lines []surveyed) []*surveyed {
+	var kept []*surveyed
 	for i := range lines {
-		l := &lines[i]
-		if l.drop || !l.counted() {
-			continue
+		if l := &lines[i]; !l.drop && l.class != chain {
+			kept = append(kept, l)
 		}
-		fits := l.Seq > seq && l.StreamSeq >= streamSeq
-		if !chained(i) || l.alone {
-			fits = fits && l.seqTo < next[i+1].seq && l.StreamSeq < next[i+1].streamSeq
-			fits = fits && (anchor == nil || (l.seqTo <= anchor.Seq) == (l.StreamSeq <= anchor.StreamSeq))
-		}
-		if !fits {
-			l.drop = true
-			continue
-		}
-		seq, streamSeq = l.seqTo, l.StreamSeq
 	}
+	slices.SortStableFunc(kept, byNumber)
+	return kept
 }
