@@ -26,6 +26,9 @@ type conn struct {
 
 	signal chan struct{} // capacity 1: there may be something to send
 
+	nonce    uint64 // of the last ping; only the writer's
+	unpinged int    // bytes sent behind it; only the writer's
+
 	mu      sync.Mutex // guards what follows
 	watches map[events.SessionID]*watch
 	dirty   []puller
@@ -61,7 +64,7 @@ func (g *Gateway) serveWS(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	sk := &sock{stall: g.cfg.Limits.SlowClient}
+	sk := &sock{stall: g.cfg.Limits.SlowClient, sendBytes: g.cfg.Limits.SendBytes}
 	ws, err := websocket.Accept(&hijacker{w, sk}, r, &websocket.AcceptOptions{
 		OriginPatterns: g.cfg.Origins, CompressionMode: websocket.CompressionDisabled,
 	})
@@ -85,17 +88,28 @@ func (c *conn) serve(ctx context.Context) {
 	writer.Go(func() { c.finish(c.write(ctx)) })
 	c.send(&protocol.Control{Type: protocol.TypeServerHello, Payload: c.hello().AppendJSON(nil)})
 	// A cancelled read would cut the connection before the close frame is out,
-	// so reading ends by closing.
+	// so reading ends by closing. Until then what a closed connection's client
+	// still says is read, and ignored.
 	for {
 		_, data, err := c.ws.Read(context.WithoutCancel(ctx))
 		if err != nil {
 			break
 		}
-		c.handle(ctx, data)
+		if !c.over() {
+			c.handle(ctx, data)
+		}
 	}
 	cancel(errPeerGone)
 	writer.Wait()
 	c.leave()
+	c.sock.linger(c.g.cfg.Limits.Drain)
+	_ = c.ws.CloseNow()
+}
+
+func (c *conn) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 var (
@@ -103,22 +117,24 @@ var (
 	errHeartbeat = errors.New("client does not answer")
 )
 
-// finish closes the connection with the code that says why the writer ended.
+// finish tells the client why the writer ended. The reader goes on until the
+// client has closed too, or Limits.Drain is over.
 func (c *conn) finish(err error) {
 	c.mu.Lock()
 	c.closed, c.out, c.dirty = true, nil, nil
 	c.room.Broadcast()
 	c.mu.Unlock()
+	within := c.g.cfg.Limits.Drain
 	switch {
-	case errors.Is(err, errPeerGone):
-		_ = c.ws.CloseNow()
+	case errors.Is(err, errPeerGone): // the reader has ended
 	case errors.Is(err, errStalled):
 		c.g.log.Info("slow_client_closed", "connection", c.id)
-		_ = c.ws.CloseNow()
+		c.sock.goodbye(websocket.StatusPolicyViolation, "client reads too slowly; reconnect with cursors", within)
 	case errors.Is(err, errHeartbeat):
-		_ = c.ws.Close(websocket.StatusGoingAway, "no answer to ping; reconnect with cursors")
+		c.g.log.Info("silent_client_closed", "connection", c.id)
+		c.sock.goodbye(websocket.StatusGoingAway, "no answer to ping; reconnect with cursors", within)
 	case errors.Is(err, errStopping):
-		_ = c.ws.Close(websocket.StatusGoingAway, "gateway restarts; reconnect with cursors")
+		c.sock.goodbye(websocket.StatusGoingAway, "gateway restarts; reconnect with cursors", within)
 	default:
 		_ = c.ws.CloseNow()
 	}
@@ -131,7 +147,8 @@ func (c *conn) write(ctx context.Context) error {
 	defer beat.Stop()
 	mark := time.NewTicker(limits.Watermark)
 	defer mark.Stop()
-	for nonce := uint64(1); ; {
+	var silence silence
+	for {
 		var err error
 		select {
 		case <-ctx.Done():
@@ -144,12 +161,11 @@ func (c *conn) write(ctx context.Context) error {
 		case <-mark.C:
 			err = c.sendWatermarks()
 		case <-beat.C:
-			silent := time.Since(time.Unix(0, c.sock.heard.Load()))
-			if silent > 2*limits.Heartbeat+limits.Heartbeat/2 {
+			if silence.beat(c.sock) {
 				return errHeartbeat
 			}
-			err = c.sock.writeFrames([][]byte{c.ping(nonce)})
-			nonce++
+			c.unpinged = limits.PingBytes
+			err = c.transmit(nil)
 		}
 		if err != nil {
 			return err
@@ -184,11 +200,25 @@ func (c *conn) drain(ctx context.Context) error {
 		if len(frames) == 0 {
 			return nil
 		}
-		if err := c.sock.writeFrames(frames); err != nil {
+		if err := c.transmit(frames); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// transmit sends frames, and a ping behind them once enough has been sent
+// without one: a client at work on much that waits in buffers comes to a ping
+// often, however far behind the last beat's it is.
+func (c *conn) transmit(frames [][]byte) error {
+	for _, f := range frames {
+		c.unpinged += len(f)
+	}
+	if c.unpinged >= c.g.cfg.Limits.PingBytes {
+		c.unpinged = 0
+		frames = append(frames, c.ping())
+	}
+	return c.sock.writeFrames(frames)
 }
 
 // take returns all waiting control frames and the next puller in line.
@@ -263,7 +293,7 @@ func (c *conn) sendWatermarks() error {
 			c.enqueue(w)
 		}
 	}
-	return c.sock.writeFrames(frames)
+	return c.transmit(frames)
 }
 
 // leave gives back what the connection held.

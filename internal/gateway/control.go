@@ -78,8 +78,9 @@ func (c *conn) refuse(id reducer.Raw, p *problem) {
 	c.send(&protocol.Control{Type: protocol.TypeAck, ID: id, Code: p.ackCode(), Msg: p.Code + ": " + p.Detail})
 }
 
-func (c *conn) ping(nonce uint64) []byte {
-	beat := protocol.Heartbeat{Nonce: strconv.FormatUint(nonce, 10)}
+func (c *conn) ping() []byte {
+	c.nonce++
+	beat := protocol.Heartbeat{Nonce: strconv.FormatUint(c.nonce, 10)}
 	return controlFrame(&protocol.Control{Type: protocol.TypePing, Payload: beat.AppendJSON(nil)})
 }
 

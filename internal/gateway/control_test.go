@@ -84,9 +84,10 @@ func TestGradeChanges(t *testing.T) {
 // A client that reads nothing is closed, and nobody else feels it.
 func TestSlowClient(t *testing.T) {
 	r := newRig(t, func(r *rig) {
-		r.sendBuffer = 8 << 10
+		r.limits.SendBytes = 8 << 10
 		r.limits.SlowClient = time.Second
 		r.limits.Heartbeat = 5 * time.Second // the write ends it, not the silence
+		r.limits.Drain = 100 * time.Millisecond
 	})
 	r.publish("s", "main", "turn.started", `{"prompt":"p"}`)
 	raw, err := net.Dial("tcp", r.addr)

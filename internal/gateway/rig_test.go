@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -34,17 +35,17 @@ const topology = "11111111-2222-4333-8444-555555555555"
 // rig is a log, a state store and a gateway over them on a loopback port. Log
 // and state are in memory unless others are given.
 type rig struct {
-	t          *testing.T
-	log        *memlog.Log
-	events     eventlog.Log     // log, unless given
-	store      statestore.Store // state, unless given
-	state      *memstate.Store
-	archive    archive.Reader
-	limits     Limits
-	sendBuffer int // of accepted connections, 0 for the system's
-	g          *Gateway
-	addr       string
-	stop       func()
+	t       *testing.T
+	log     *memlog.Log
+	events  eventlog.Log     // log, unless given
+	store   statestore.Store // state, unless given
+	state   *memstate.Store
+	archive archive.Reader
+	logger  *slog.Logger
+	limits  Limits
+	g       *Gateway
+	addr    string
+	stop    func()
 }
 
 func newRig(t *testing.T, change func(*rig)) *rig {
@@ -73,12 +74,9 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	r.addr = ln.Addr().String()
-	if r.sendBuffer > 0 {
-		ln = smallBuffers{ln, r.sendBuffer}
-	}
 	r.g = New(Config{
 		Log: r.events, State: r.store, Archive: r.archive, TopologyID: topology, Listener: ln,
-		Limits: r.limits,
+		Limits: r.limits, Logger: r.logger,
 	})
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan error, 1)
@@ -250,18 +248,4 @@ func (w *writer) end() {
 	w.turn++
 	w.call++
 	w.emit("turn.ended", `{"reason":"completed"}`)
-}
-
-// smallBuffers accepts connections that take little without being read.
-type smallBuffers struct {
-	net.Listener
-	bytes int
-}
-
-func (l smallBuffers) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err == nil {
-		err = c.(*net.TCPConn).SetWriteBuffer(l.bytes)
-	}
-	return c, err
 }

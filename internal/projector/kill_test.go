@@ -1,6 +1,7 @@
 package projector_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -76,10 +77,12 @@ func (s *script) complete() {
 	}
 }
 
+var seeds = flag.Uint64("seeds", 12, "how many random stories TestKillsAndFaults tells")
+
 // Projectors are killed, stopped and started at random, on a store that fails
-// at random: in the end the heads are the folds of the logs, byte for byte.
+// at random: in the end the heads are the folds of the logs, byte for byte. `-seeds 200` is the deep run.
 func TestKillsAndFaults(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range *seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, 3)
