@@ -26,6 +26,7 @@ const (
 	envDir = "STENO_RECORDER_TEST_DIR"
 )
 
+// TestMain runs the property tests briefly; -rapid.checks=3000 is the deep run.
 func TestMain(m *testing.M) {
 	if os.Getenv(envURL) != "" {
 		if err := serve(os.Stdin, os.Stderr); err != nil {
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		if err := f.Value.Set("300"); err != nil {
+		if err := f.Value.Set("100"); err != nil {
 			panic(err)
 		}
 	}
