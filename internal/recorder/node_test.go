@@ -75,10 +75,10 @@ func TestKilledOnRealNode(t *testing.T) {
 		publishing.Go(func() { publish(ctx, node.JS(), p) })
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for round := range 8 {
+	for round := range 5 {
 		c := startChild(t, node.URL(), dir)
 		time.Sleep(time.Duration(150+rnd.IntN(700)) * time.Millisecond)
-		if round == 4 {
+		if round == 2 {
 			node.Kill()
 			node.Start()
 			time.Sleep(300 * time.Millisecond)
