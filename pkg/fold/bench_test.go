@@ -72,9 +72,9 @@ func BenchmarkDelta(b *testing.B) {
 	}
 }
 
-// BenchmarkRefold folds a session of 1,000,000 events from bytes in memory;
-// target ≤ 1 s, one operation here.
-func BenchmarkRefold(b *testing.B) {
+// millionEvents is the log of a long session: turns of three steps with
+// streamed thinking and text, and a tool call each.
+func millionEvents() [][]byte {
 	log := make([][]byte, 0, 1_000_000)
 	add := func(typ, payload string) {
 		log = append(log, []byte(ev(typ, payload, `"run_id":"r"`, `"n":`+strconv.Itoa(len(log)+1), `"timestamp":"2026-01-01T00:00:00.000Z"`)))
@@ -95,6 +95,13 @@ func BenchmarkRefold(b *testing.B) {
 		}
 		add("turn.ended", `{"reason":"completed"}`)
 	}
+	return log
+}
+
+// BenchmarkRefold folds a session of 1,000,000 events from bytes in memory;
+// target ≤ 1 s, one operation here.
+func BenchmarkRefold(b *testing.B) {
+	log := millionEvents()
 	size := 0
 	for _, line := range log {
 		size += len(line)
@@ -111,8 +118,28 @@ func BenchmarkRefold(b *testing.B) {
 	b.ReportMetric(1e6, "target_events/s")
 }
 
+// BenchmarkNewestPage is the newest page of that session from its head; target
+// ≤ 10 ms.
+func BenchmarkNewestPage(b *testing.B) {
+	a := fold.New("s-1", "main", fold.TreeOnly(), fold.ReuseOps())
+	for i, data := range millionEvents() {
+		a.Step(fold.Record{Seq: uint64(i + 1), StoredAt: epoch, Data: data})
+	}
+	s := a.Encode()
+	b.SetBytes(int64(len(s.Head)))
+	for b.Loop() {
+		again, err := fold.Decode("s-1", "main", s, fold.TreeOnly())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if page := again.Snapshot(20).AppendJSON(nil); len(page) < 20_000 {
+			b.Fatalf("a page of %d bytes", len(page))
+		}
+	}
+}
+
 // BenchmarkState encodes and decodes the state of a session that keeps as much
-// as a fold keeps; target for a page from a head ≤ 10 ms.
+// as a fold keeps: the largest head there is.
 func BenchmarkState(b *testing.B) {
 	a := fold.New("s-1", "main", fold.TreeOnly())
 	for i := range 2000 {
