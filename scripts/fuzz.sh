@@ -8,7 +8,7 @@ while IFS=: read -r file target; do
   package=./$(dirname "$file")
   echo "== $package $target"
   # Minimizing each new input for a minute, the default, leaves no time to fuzz.
-  log=$(go test "$package" -run '^$' -fuzz "^${target}\$" -fuzztime "$fuzztime" -fuzzminimizetime 10x | tee /dev/stderr)
+  log=$(go test "$package" -run '^$' -fuzz "^${target}\$" -fuzztime "$fuzztime" -fuzzminimizetime 10x | tee >(cat >&2))
   execs=$(grep -oE 'execs: [0-9]+' <<<"$log" | tail -n 1 | grep -oE '[0-9]+' || echo 0)
   total=$((total + execs))
 done < <(grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed 's/func //; s|^\./||' | sort)
