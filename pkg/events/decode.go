@@ -23,7 +23,6 @@ func Decode(data []byte, ev *Event) error {
 	if len(data) > MaxSize {
 		return fieldError("event", "is "+strconv.Itoa(len(data))+" bytes long, the limit is "+strconv.Itoa(MaxSize))
 	}
-	flatten(data)
 	m := scan.ObjectOf(data)
 	var seen fieldSet
 	for m.Next() {
@@ -40,6 +39,7 @@ func Decode(data []byte, ev *Event) error {
 	case ev.Payload == nil:
 		return fieldError("payload", "is missing")
 	}
+	flatten(data)
 	return nil
 }
 
@@ -89,7 +89,8 @@ func Salvage(data []byte) (runID string, n uint64) {
 	return ev.RunID, ev.N
 }
 
-// flatten replaces line breaks by spaces. Inside strings JSON has none.
+// flatten replaces the line breaks of valid JSON by spaces: inside strings it has
+// none. Text that is not valid must be refused first, and kept as it is.
 func flatten(data []byte) {
 	for _, c := range [...]byte{'\n', '\r'} {
 		for rest := data; ; {

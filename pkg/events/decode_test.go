@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -229,5 +230,31 @@ func BenchmarkAppendEvent(b *testing.B) {
 	var buf []byte
 	for b.Loop() {
 		buf = events.AppendEvent(buf[:0], &ev)
+	}
+}
+
+// TestDecodeRefusesRawLineBreaks: a line break between tokens becomes a space;
+// inside a string it is no JSON, and what is refused keeps its bytes.
+func TestDecodeRefusesRawLineBreaks(t *testing.T) {
+	const between = "{\"event_type\":\"a\",%s\"payload\":{%s}}"
+	for _, br := range []string{"\n", "\r", "\r\n"} {
+		var ev events.Event
+		if err := events.Decode(fmt.Appendf(nil, between, br, br), &ev); err != nil {
+			t.Errorf("%q between tokens: %v", br, err)
+		}
+		for _, text := range []string{
+			`{"event_type":"a` + br + `","payload":{}}`,
+			`{"event_type":"a","run_id":"r` + br + `1","n":1,"payload":{}}`,
+			`{"event_type":"a","payload":{"text":"x` + br + `y"}}`,
+			`{"event_type":"a","payload":{},"unknown":"x` + br + `y"}`,
+		} {
+			data := []byte(text)
+			if err := events.Decode(data, &ev); err == nil {
+				t.Errorf("%q: accepted", text)
+			}
+			if string(data) != text {
+				t.Errorf("%q: changed to %q", text, data)
+			}
+		}
 	}
 }

@@ -67,9 +67,13 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"event_type":"a","payload":{},"n":1,"x":[{}],"y":2,"labels":{"a":"b"},"blobs":[{"path":"/a","sha256":"x","size":1}]}`))
 	f.Add([]byte("{\n\"event_type\" : \"\\u0061\" , \"payload\" : { } }\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		published := bytes.Clone(data)
+		published := bytes.Clone(data) // Decode owns what it is given, and data is the fuzzer's
+		data = bytes.Clone(data)
 		var ev events.Event
 		if events.Decode(data, &ev) != nil {
+			if !bytes.Equal(data, published) {
+				t.Fatalf("%q was refused and changed to %q", published, data)
+			}
 			events.Salvage(published)
 			return
 		}
