@@ -9,6 +9,8 @@ import (
 	"github.com/stenohq/steno/internal/importer"
 	"github.com/stenohq/steno/internal/importer/claudecode"
 	"github.com/stenohq/steno/internal/importer/codex"
+	"github.com/stenohq/steno/internal/importer/kimi"
+	"github.com/stenohq/steno/internal/importer/kimilegacy"
 	"github.com/stenohq/steno/pkg/events"
 )
 
@@ -24,6 +26,9 @@ func TestGoldenImports(t *testing.T) {
 		{claudecode.Format{}, "api-retries-session", "claude-code-retries"},
 		{codex.Format{}, "short-session", "codex"},
 		{codex.Format{}, "fx-agent-sessions-small", "codex-all-kinds"},
+		{kimi.Format{}, "gen-2.1.0.err.main", "kimi-retries"},
+		{kimi.Format{}, "gen-0.38.0.goal.main", "kimi-goal"},
+		{kimilegacy.Format{}, "fx-with-tool-calls.wire", "kimi-legacy"},
 	} {
 		t.Run(c.golden, func(t *testing.T) {
 			path := filepath.Join("../../../shared/corpus", c.format.Name(), c.session+".jsonl")
