@@ -10,6 +10,7 @@ import (
 
 	"github.com/stenohq/steno/internal/importer"
 	"github.com/stenohq/steno/internal/importer/claudecode"
+	"github.com/stenohq/steno/internal/importer/importertest"
 )
 
 // rec writes a record: type and members, with what every record has added.
@@ -22,7 +23,7 @@ func rec(n int, members string) string {
 func decoded(t *testing.T, lines ...string) ([]string, *importer.Report) {
 	t.Helper()
 	list, report := decodeAll(importer.Source{Name: "S"}, []byte(strings.Join(lines, "\n")+"\n"))
-	checkEvents(t, list)
+	importertest.CheckEvents(t, list)
 	var out []string
 	for _, e := range list {
 		if e.Type == "agent.started" {

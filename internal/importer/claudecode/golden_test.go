@@ -2,10 +2,8 @@ package claudecode_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/stenohq/steno/internal/importer"
 	"github.com/stenohq/steno/internal/importer/claudecode"
+	"github.com/stenohq/steno/internal/importer/importertest"
 	"github.com/stenohq/steno/pkg/events"
 )
 
@@ -59,21 +58,6 @@ func decodeAll(src importer.Source, data []byte) ([]*events.Event, *importer.Rep
 	return s.Events(), s.Report()
 }
 
-// listing shows events one a line: what matters of each, its payload cut.
-func listing(list []*events.Event) []byte {
-	var b bytes.Buffer
-	for _, e := range list {
-		payload := string(e.Payload)
-		if len(payload) > 160 {
-			sum := sha256.Sum256(e.Payload)
-			cut := strings.ToValidUTF8(payload[:160], "")
-			payload = fmt.Sprintf("%s… %d bytes %x", cut, len(payload), sum[:4])
-		}
-		fmt.Fprintf(&b, "%s %d %s %s %.8s %s %s %s\n", e.Agent, e.N, e.ID, e.Timestamp, e.SourceRun, e.Type, payload, e.Labels)
-	}
-	return b.Bytes()
-}
-
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -110,41 +94,14 @@ func TestCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			list, report := decodeAll(locate(t, path), data)
-			checkEvents(t, list)
-			golden(t, name+".events", listing(list))
+			importertest.CheckEvents(t, list)
+			golden(t, name+".events", importertest.Listing(list))
 			text, err := json.MarshalIndent(report, "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".report", append(text, '\n'))
 		})
-	}
-}
-
-// checkEvents holds for every file: each event is valid for the codec, n rises
-// by one in each agent log, ids are unique there.
-func checkEvents(t testing.TB, list []*events.Event) {
-	t.Helper()
-	next := map[events.AgentID]uint64{}
-	ids := map[string]bool{}
-	for _, e := range list {
-		raw := events.AppendEvent(nil, e)
-		var back events.Event
-		if err := events.Decode(raw, &back); err != nil {
-			t.Fatalf("%s %d %s: %v\n%.300s", e.Agent, e.N, e.Type, err, raw)
-		}
-		if err := back.Validate(); err != nil {
-			t.Fatalf("%s %d %s: %v\n%.300s", e.Agent, e.N, e.Type, err, raw)
-		}
-		next[e.Agent]++
-		if e.N != next[e.Agent] {
-			t.Fatalf("%s: n %d after %d", e.Agent, e.N, next[e.Agent]-1)
-		}
-		if key := string(e.Agent) + " " + e.ID; ids[key] {
-			t.Fatalf("id %s twice", key)
-		} else {
-			ids[key] = true
-		}
 	}
 }
 
@@ -159,7 +116,7 @@ func TestPrefix(t *testing.T) {
 		src := locate(t, path)
 		data = data[:min(len(data), 150_000)] // a part is as good and does not take minutes
 		whole, _ := decodeAll(src, data)
-		want := strings.Split(string(listing(whole)), "\n")
+		want := strings.Split(string(importertest.Listing(whole)), "\n")
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				cuts := rapid.SliceOfN(rapid.IntRange(0, len(data)), 1, 4).Draw(t, "cuts")
@@ -172,7 +129,7 @@ func TestPrefix(t *testing.T) {
 					s.AtEnd()
 					from = cut
 					got = append(got, s.Events()...)
-					lines := strings.Split(string(listing(got)), "\n")
+					lines := strings.Split(string(importertest.Listing(got)), "\n")
 					if !slices.Equal(lines[:len(lines)-1], want[:len(lines)-1]) {
 						t.Fatalf("the events of the first %d bytes are no prefix", cut)
 					}
@@ -204,12 +161,12 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"user","sessionId":"s","uuid":"u","timestamp":"2026-01-01T00:00:00Z","message":{"content":"hi"}}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		list, report := decodeAll(importer.Source{Name: "f"}, data)
-		checkEvents(t, list)
+		importertest.CheckEvents(t, list)
 		if report.Events != len(list) {
 			t.Fatalf("report says %d events, got %d", report.Events, len(list))
 		}
 		half, _ := decodeAll(importer.Source{Name: "f"}, data[:len(data)/2])
-		if !bytes.HasPrefix(listing(list), listing(half)) {
+		if !bytes.HasPrefix(importertest.Listing(list), importertest.Listing(half)) {
 			t.Fatal("the events of the first half are no prefix")
 		}
 	})
